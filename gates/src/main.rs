@@ -1,0 +1,2 @@
+//! The gates: checks that need a mount, other people's suites, or more time than a test may take.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The `agentfs` program.
+fn main() {}

@@ -1,0 +1,555 @@
+//! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
+//!
+//! Keeps DUR-1 to DUR-5 (D1, D2, D3, D13): a mutation runs at once, inside the group that is open;
+//! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
+//! when the log is synced. It knows nothing of inodes, keys or tool calls.
+//!
+//! Locks, in the order in which they may be taken: `writer` (the connection that all statements
+//! run on, and the group), then nothing; `syncer` (the connection that syncs) alone;
+//! `checkpointer` alone or after `writer`.
+
+mod connection;
+mod failure;
+mod lock;
+mod mount;
+mod session;
+mod wal;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rusqlite::Connection;
+
+pub use connection::Configuration;
+use connection::Opener;
+use failure::{errno_of, storage};
+use lock::LockFile;
+pub use mount::MountHolder;
+pub use session::{Session, Text, bytes};
+
+use crate::error::{Errno, Error, Result};
+use crate::types::{GroupLimits, Options};
+
+/// Bytes in the log past which a checkpoint runs beside the writer.
+const CHECKPOINT_BYTES: u64 = 32 << 20;
+/// Bytes in the log past which the writer waits for the checkpoint, so that the log ends somewhere.
+const CHECKPOINT_BARRIER_BYTES: u64 = 128 << 20;
+/// Free space that only removal may use.
+const RESERVED_BYTES: u64 = 2 << 20;
+/// What an operation writes at most beside the bytes that it charges, in pages.
+const PAGES_PER_OPERATION: u64 = 4;
+/// How long a writer that has just committed steps back for one that waits.
+const YIELD: Duration = Duration::from_millis(2);
+
+/// An open database.
+pub struct Store {
+    shared: Arc<Shared>,
+    committer: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    path: PathBuf,
+    configuration: Configuration,
+    read_only: bool,
+    limits: GroupLimits,
+    writer: Mutex<Writer>,
+    /// Wakes the committer: a group was opened, or the store closes.
+    work: Condvar,
+    syncer: Mutex<Syncer>,
+    /// The connection that checkpoints; None when read-only.
+    checkpointer: Mutex<Option<Connection>>,
+    /// Groups committed so far; only the holder of `writer` adds to it.
+    committed: AtomicU64,
+    // Last: its descriptor must outlive every connection (see the module `lock`).
+    lock: LockFile,
+}
+
+/// Guards the connection that all statements run on, and the group that is open in it.
+struct Writer {
+    /// None once closed.
+    connection: Option<Connection>,
+    group: Option<Group>,
+    data_version: i64,
+    foreign_changes: u64,
+    lost: LostGroups,
+    last_commit: Instant,
+    log_bytes: u64,
+    space: SpaceCheck,
+    mounted: bool,
+    closing: bool,
+}
+
+struct Group {
+    opened: Instant,
+    touched: Instant,
+    bytes: u64,
+}
+
+/// Groups whose commit failed: what they held is gone, and barriers must say so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostGroups {
+    /// How many.
+    pub count: u64,
+    /// Why the last one failed.
+    pub errno: Option<Errno>,
+}
+
+#[derive(Default)]
+struct SpaceCheck {
+    /// Bytes that could be charged before the file system must be asked again.
+    allowance: u64,
+}
+
+struct Syncer {
+    connection: Option<Connection>,
+    /// The groups up to this one are on the disk.
+    synced: u64,
+    /// After a failed sync nobody can know what is on the disk; no barrier succeeds any more.
+    failed: bool,
+}
+
+impl Store {
+    /// Makes a new database at `path` and opens it.
+    ///
+    /// # Errors
+    /// [`Error::Database`] (it exists, its directory cannot be written), [`Error::Invalid`] (options),
+    /// [`Error::Storage`]; then no file is left behind.
+    pub fn create(path: &Path, options: &Options) -> Result<Self> {
+        Opener::new(path, options)?.create(options)?;
+        Self::open(path, options)
+    }
+
+    /// Opens an existing database.
+    ///
+    /// # Errors
+    /// [`Error::Database`], with the reason.
+    pub fn open(path: &Path, options: &Options) -> Result<Self> {
+        let mut opener = Opener::new(path, options)?;
+        let lock = opener.inspect()?;
+        let connection = opener.connect()?;
+        let configuration = opener.recognise(&connection)?;
+        let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
+        let (syncer, checkpointer) = match options.read_only {
+            true => (None, None),
+            false => (Some(opener.connect()?), Some(opener.connect()?)),
+        };
+        let shared = Arc::new(Shared {
+            path: opener.path().to_owned(),
+            configuration,
+            read_only: options.read_only,
+            limits: options.group,
+            writer: Mutex::new(Writer {
+                connection: Some(connection),
+                group: None,
+                data_version,
+                foreign_changes: 0,
+                lost: LostGroups::default(),
+                last_commit: Instant::now(),
+                log_bytes: 0,
+                space: SpaceCheck::default(),
+                mounted: false,
+                closing: false,
+            }),
+            work: Condvar::new(),
+            syncer: Mutex::new(Syncer { connection: syncer, synced: 0, failed: false }),
+            checkpointer: Mutex::new(checkpointer),
+            committed: AtomicU64::new(0),
+            lock,
+        });
+        let committer = match options.read_only {
+            true => None,
+            false => {
+                let shared = Arc::clone(&shared);
+                let thread = std::thread::Builder::new().name("agentfs-commit".into());
+                let spawned = thread.spawn(move || shared.commit_in_time());
+                Some(spawned.map_err(|error| Error::host("start a thread for", path, error))?)
+            }
+        };
+        Ok(Self { shared, committer })
+    }
+
+    /// The database file, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// What `fs_config` says.
+    #[must_use]
+    pub fn configuration(&self) -> Configuration {
+        self.shared.configuration
+    }
+
+    /// Whether every mutation is refused.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.shared.read_only
+    }
+
+    /// Runs queries on the present state, the open group included.
+    ///
+    /// # Errors
+    /// What `operation` returns.
+    pub fn read<T>(&self, operation: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        let mut writer = self.shared.writer.lock();
+        if writer.group.is_none() {
+            writer.notice_foreign_changes()?;
+        }
+        operation(&Session::new(writer.connection()?, writer.foreign_changes))
+    }
+
+    /// Runs `operation` in the group transaction: all of it or, when it fails, nothing (DUR-2).
+    ///
+    /// # Errors
+    /// What `operation` returns; EROFS; EBUSY when another process writes for too long.
+    pub fn mutate<T>(&self, operation: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        self.shared.mutate(operation)
+    }
+
+    /// Fails with ENOSPC when adding `bytes` could leave too little space to commit and checkpoint
+    /// what is pending, so that a full disk refuses one operation instead of losing a group (DUR-5).
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub fn reserve_space(&self, bytes: u64) -> Result<()> {
+        self.shared.reserve_space(bytes)
+    }
+
+    /// Returns when every mutation so far is on the disk (D2).
+    ///
+    /// # Errors
+    /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
+    /// lost ([`Store::lost_groups`]).
+    pub fn barrier(&self) -> Result<()> {
+        self.shared.barrier()
+    }
+
+    /// The groups that could not be committed since the database was opened.
+    #[must_use]
+    pub fn lost_groups(&self) -> LostGroups {
+        self.shared.writer.lock().lost
+    }
+
+    /// How many groups have been committed; a mutation that runs now belongs to the next one.
+    #[must_use]
+    pub fn committed_groups(&self) -> u64 {
+        self.shared.committed.load(Ordering::Acquire)
+    }
+
+    /// Looks whether another connection has committed, and returns how often that was noticed.
+    /// Cheap enough to call many times a second.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn foreign_changes(&self) -> Result<u64> {
+        let mut writer = self.shared.writer.lock();
+        if writer.group.is_none() {
+            writer.notice_foreign_changes()?;
+        }
+        Ok(writer.foreign_changes)
+    }
+
+    /// Bytes of the file system below that can still be written, the reserve left out.
+    ///
+    /// # Errors
+    /// [`Error::Host`].
+    pub fn free_bytes(&self) -> Result<u64> {
+        let pending = self.shared.writer.lock().pending_bytes();
+        Ok(self.shared.space_below()?.saturating_sub(pending + RESERVED_BYTES))
+    }
+
+    /// Commits, syncs, folds the log into the main file and closes: one file is left unless another
+    /// process has the database open (D3).
+    ///
+    /// # Errors
+    /// As [`barrier`](Self::barrier).
+    pub fn close(mut self) -> Result<()> {
+        self.shut_down()
+    }
+
+    fn shut_down(&mut self) -> Result<()> {
+        let Some(committer) = self.committer.take() else {
+            return self.shared.close_connections();
+        };
+        let barrier = self.shared.barrier();
+        self.shared.writer.lock().closing = true;
+        self.shared.work.notify_all();
+        if committer.join().is_err() {
+            tracing::error!("the committer thread panicked");
+        }
+        let released = self.release_mount();
+        let closed = self.shared.close_connections();
+        barrier.and(released).and(closed)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Err(error) = self.shut_down() {
+            tracing::error!(path = %self.shared.path.display(), %error, "the database did not close cleanly");
+        }
+    }
+}
+
+impl Shared {
+    fn mutate<T>(&self, operation: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
+        if self.read_only {
+            return Err(Errno::EROFS.into());
+        }
+        let mut writer = self.writer.lock();
+        if writer.group.is_none() {
+            self.open_group(&mut writer)?;
+        }
+        let connection = writer.connection()?;
+        execute(connection, "SAVEPOINT operation")?;
+        let session = Session::new(connection, writer.foreign_changes);
+        let outcome = operation(&session);
+        let charged = session.charged();
+        let end = match &outcome {
+            Ok(_) => execute(connection, "RELEASE operation"),
+            Err(_) => execute(connection, "ROLLBACK TO operation")
+                .and_then(|()| execute(connection, "RELEASE operation")),
+        };
+        // SQLite gives the whole transaction up on some failures (a full disk, an I/O error).
+        if writer.connection()?.is_autocommit() {
+            let errno = outcome.as_ref().err().map_or(Errno::EIO, Error::errno);
+            writer.lose_group(errno);
+            return outcome.and(Err(errno.into()));
+        }
+        end?;
+        if let Some(group) = writer.group.as_mut() {
+            group.touched = Instant::now();
+            if outcome.is_ok() {
+                let page_size = u64::from(self.configuration.page_size);
+                group.bytes += charged + PAGES_PER_OPERATION * page_size;
+            }
+            if group.bytes >= self.limits.bytes {
+                // The operation itself stands or falls with its group, like any acknowledged one.
+                self.commit(&mut writer)?;
+                let log_bytes = writer.log_bytes;
+                if log_bytes >= CHECKPOINT_BARRIER_BYTES {
+                    self.checkpoint_all(&mut writer);
+                } else if log_bytes >= CHECKPOINT_BYTES {
+                    self.work.notify_one();
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Begins the group, after stepping back for another process that waits (D13).
+    fn open_group(&self, writer: &mut Writer) -> Result<()> {
+        if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
+            std::thread::sleep(YIELD);
+        }
+        {
+            let _waiting = self.lock.announce_waiting();
+            let connection = writer.connection()?;
+            execute(connection, "BEGIN IMMEDIATE").map_err(|error| match error.errno() {
+                Errno::EBUSY => Error::database(&self.path, crate::error::DatabaseProblem::Busy),
+                _ => error,
+            })?;
+        }
+        let now = Instant::now();
+        writer.group = Some(Group { opened: now, touched: now, bytes: 0 });
+        writer.notice_foreign_changes()?;
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// Commits the open group, if there is one. When that fails the group is lost.
+    fn commit(&self, writer: &mut Writer) -> Result<()> {
+        if writer.group.is_none() {
+            return Ok(());
+        }
+        let connection = writer.connection()?;
+        if let Err(error) = connection.execute_batch("COMMIT") {
+            let errno = errno_of(&error);
+            tracing::error!(%error, "a group of operations could not be committed");
+            if !connection.is_autocommit() {
+                execute(connection, "ROLLBACK")?;
+            }
+            writer.lose_group(errno);
+            return Err(storage("commit")(error));
+        }
+        let written = wal::take_pages_written(connection) * u64::from(self.configuration.page_size);
+        writer.group = None;
+        writer.last_commit = Instant::now();
+        writer.log_bytes += written;
+        self.committed.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    fn barrier(&self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        let wanted = {
+            let mut writer = self.writer.lock();
+            self.commit(&mut writer)?;
+            self.committed.load(Ordering::Acquire)
+        };
+        let mut syncer = self.syncer.lock();
+        if syncer.failed {
+            return Err(Errno::EIO.into());
+        }
+        if syncer.synced >= wanted {
+            return Ok(());
+        }
+        // What was committed while we waited for the lock goes to the disk with the same flush.
+        let covered = self.committed.load(Ordering::Acquire);
+        let Some(connection) = syncer.connection.as_ref() else {
+            return Err(Errno::EIO.into());
+        };
+        if let Err(error) = wal::sync(connection) {
+            tracing::error!(%error, "the log could not be synced; nothing is promised any more");
+            syncer.failed = true;
+            return Err(storage("sync the log")(error));
+        }
+        syncer.synced = covered;
+        Ok(())
+    }
+
+    fn reserve_space(&self, bytes: u64) -> Result<()> {
+        let mut writer = self.writer.lock();
+        // A byte is written to the log, and once more to the main file.
+        let needed = 2 * (bytes + PAGES_PER_OPERATION * u64::from(self.configuration.page_size));
+        if writer.space.allowance < needed {
+            let free = self.space_below()?;
+            let usable = free.saturating_sub(2 * writer.pending_bytes() + RESERVED_BYTES);
+            if usable < needed {
+                return Err(Errno::ENOSPC.into());
+            }
+            // Others use the disk too: ask again long before it could be full.
+            writer.space.allowance = needed + usable / 16;
+        }
+        writer.space.allowance -= needed;
+        Ok(())
+    }
+
+    fn space_below(&self) -> Result<u64> {
+        let below = rustix::fs::statvfs(&self.path)
+            .map_err(|error| Error::host("measure the free space of", &self.path, error.into()))?;
+        Ok(below.f_bavail * below.f_frsize)
+    }
+
+    /// The committer thread: commits the group when its time has come, and checkpoints.
+    fn commit_in_time(&self) {
+        let mut writer = self.writer.lock();
+        while !writer.closing {
+            let Some(group) = writer.group.as_ref() else {
+                if writer.log_bytes >= CHECKPOINT_BYTES {
+                    self.checkpoint_beside(&mut writer);
+                } else {
+                    self.work.wait(&mut writer);
+                }
+                continue;
+            };
+            let due = (group.touched + self.limits.idle).min(group.opened + self.limits.age);
+            if Instant::now() < due {
+                // Woken early only when closing.
+                self.work.wait_until(&mut writer, due);
+            } else if let Err(error) = self.commit(&mut writer) {
+                tracing::error!(%error, "commit in the background");
+            } else if writer.log_bytes >= CHECKPOINT_BYTES {
+                self.checkpoint_beside(&mut writer);
+            }
+        }
+    }
+
+    /// Copies the log into the main file while others write, then the little that they added while
+    /// they wait, so that the log starts anew.
+    fn checkpoint_beside(&self, writer: &mut MutexGuard<'_, Writer>) {
+        MutexGuard::unlocked(writer, || self.run_checkpoint());
+        if let Err(error) = self.commit(writer) {
+            tracing::error!(%error, "commit before a checkpoint");
+            return;
+        }
+        self.checkpoint_all(writer);
+    }
+
+    /// Copies all of the log, with the writer held.
+    fn checkpoint_all(&self, writer: &mut Writer) {
+        if let Err(error) = self.commit(writer) {
+            tracing::error!(%error, "commit before a checkpoint");
+            return;
+        }
+        self.run_checkpoint();
+        // Also when it could not finish (another process reads): try again after as much more.
+        writer.log_bytes = 0;
+        writer.space.allowance = 0;
+    }
+
+    fn run_checkpoint(&self) {
+        let checkpointer = self.checkpointer.lock();
+        let Some(connection) = checkpointer.as_ref() else { return };
+        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        match checkpoint {
+            Ok((busy, log, done)) => tracing::debug!(busy, log, done, "checkpoint"),
+            Err(error) => tracing::warn!(%error, "checkpoint"),
+        }
+    }
+
+    fn close_connections(&self) -> Result<()> {
+        let close = |connection: Connection| connection.close().map_err(|(_, error)| storage("close")(error));
+        let mut outcome = Ok(());
+        for connection in [self.syncer.lock().connection.take(), self.checkpointer.lock().take()] {
+            outcome = outcome.and(connection.map_or(Ok(()), close));
+        }
+        let connection = self.writer.lock().connection.take();
+        if let Some(connection) = connection {
+            if !self.read_only {
+                // Best effort: with another process in the file it stays, and that process folds it in.
+                let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            }
+            outcome = outcome.and(close(connection));
+        }
+        outcome
+    }
+}
+
+impl Writer {
+    fn connection(&self) -> Result<&Connection> {
+        self.connection.as_ref().ok_or_else(|| Errno::EBADF.into())
+    }
+
+    fn notice_foreign_changes(&mut self) -> Result<()> {
+        let version = data_version(self.connection()?).map_err(storage("look for foreign changes"))?;
+        if version != self.data_version {
+            self.data_version = version;
+            self.foreign_changes += 1;
+        }
+        Ok(())
+    }
+
+    fn lose_group(&mut self, errno: Errno) {
+        self.group = None;
+        self.lost = LostGroups { count: self.lost.count + 1, errno: Some(errno) };
+        self.space.allowance = 0;
+        // What the layers above remember may come from the lost group.
+        self.foreign_changes += 1;
+    }
+
+    /// Bytes that are not in the main file yet.
+    fn pending_bytes(&self) -> u64 {
+        self.log_bytes + self.group.as_ref().map_or(0, |group| group.bytes)
+    }
+}
+
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+fn execute(connection: &Connection, sql: &'static str) -> Result<()> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute([]))
+        .map(|_| ())
+        .map_err(storage(sql))
+}

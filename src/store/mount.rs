@@ -1,0 +1,115 @@
+//! Who has the database mounted for writing: at most one process, known by name (D13).
+//!
+//! The lock on the file decides; the row in `ext_mount` only tells whom to name. After a kill the
+//! row may remain, and then means nothing.
+
+use super::connection::REGISTER_EXTENSION;
+use super::{Session, Store};
+use crate::error::{DatabaseProblem, Errno, Error, Result};
+use crate::schema;
+
+/// A mount for writing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountHolder {
+    /// Process id, on `host`.
+    pub pid: i64,
+    /// Host name.
+    pub host: String,
+    /// Absolute path of the mount point.
+    pub mountpoint: String,
+    /// Since when, in seconds since 1970.
+    pub since: i64,
+}
+
+impl Store {
+    /// Claims the database for a mount at `holder.mountpoint`, until [`Store::release_mount`], close,
+    /// or the end of the process.
+    ///
+    /// # Errors
+    /// [`DatabaseProblem::Mounted`] when another mount has it.
+    pub fn claim_mount(&self, holder: &MountHolder) -> Result<()> {
+        let lock = &self.shared.lock;
+        if !lock.claim_mount().map_err(|error| Error::host("lock", self.path(), error))? {
+            // The other mount may be about to write its row.
+            let other = self.read(read_holder)?.unwrap_or_else(|| MountHolder {
+                pid: 0,
+                host: "an unknown host".into(),
+                mountpoint: "an unknown place".into(),
+                since: 0,
+            });
+            let MountHolder { pid, host, mountpoint, .. } = other;
+            return Err(Error::database(self.path(), DatabaseProblem::Mounted { mountpoint, pid, host }));
+        }
+        self.mutate(|session| {
+            session.ensure_extension("ext_mount")?;
+            session.execute(
+                "INSERT INTO ext_mount (id, pid, host, mountpoint, since) VALUES (1, ?, ?, ?, ?)
+                 ON CONFLICT(id) DO UPDATE SET pid = excluded.pid, host = excluded.host,
+                   mountpoint = excluded.mountpoint, since = excluded.since",
+                (holder.pid, &holder.host, &holder.mountpoint, holder.since),
+            )?;
+            Ok(())
+        })?;
+        self.barrier()?;
+        self.shared.writer.lock().mounted = true;
+        Ok(())
+    }
+
+    /// Ends the claim of [`Store::claim_mount`]; does nothing without one.
+    ///
+    /// # Errors
+    /// As [`Store::barrier`].
+    pub fn release_mount(&self) -> Result<()> {
+        if !std::mem::take(&mut self.shared.writer.lock().mounted) {
+            return Ok(());
+        }
+        self.mutate(|session| session.execute("DELETE FROM ext_mount", []))?;
+        self.barrier()?;
+        self.shared.lock.release_mount().map_err(|error| Error::host("unlock", self.path(), error))
+    }
+
+    /// The mount that has the database for writing now, this store's own included.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn mount_holder(&self) -> Result<Option<MountHolder>> {
+        if self.shared.writer.lock().mounted || self.is_mounted_elsewhere() {
+            return self.read(read_holder);
+        }
+        Ok(None)
+    }
+
+    /// Whether another store, in this process or in another, has the database mounted for writing.
+    /// It may hold references that this store cannot see (FS-REAP).
+    #[must_use]
+    pub fn is_mounted_elsewhere(&self) -> bool {
+        self.shared.lock.is_mounted_elsewhere()
+    }
+}
+
+fn read_holder(session: &Session<'_>) -> Result<Option<MountHolder>> {
+    if !session.has_table("ext_mount")? {
+        return Ok(None);
+    }
+    session.row("SELECT pid, host, mountpoint, since FROM ext_mount WHERE id = 1", [], |row| {
+        Ok(MountHolder { pid: row.get(0)?, host: row.get(1)?, mountpoint: row.get(2)?, since: row.get(3)? })
+    })
+}
+
+impl Session<'_> {
+    /// Makes the extension tables if this database was made without them, and records `extension`.
+    ///
+    /// # Errors
+    /// [`Error::Storage`]; EINVAL when the database has a version of it that this program does not know.
+    pub fn ensure_extension(&self, extension: &'static str) -> Result<()> {
+        if !self.has_table(extension)? {
+            self.define(schema::EXTENSION_DDL)?;
+        }
+        self.execute(REGISTER_EXTENSION, (extension, schema::EXTENSION_VERSION))?;
+        let version = self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
+        match version {
+            Some(schema::EXTENSION_VERSION) => Ok(()),
+            _ => Err(Errno::EINVAL.into()),
+        }
+    }
+}

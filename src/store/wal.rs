@@ -1,0 +1,66 @@
+//! The two things that SQLite offers only through its C interface: syncing the write-ahead log
+//! without a commit, and counting the pages that a commit wrote. All `unsafe` of the store is here.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use rusqlite::{Connection, ffi};
+
+/// Syncs the write-ahead log to the disk (D2), through SQLite's own VFS.
+///
+/// In WAL mode with `synchronous=NORMAL` a commit is only written; this is what makes it durable.
+pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {
+    // The log is only open once the connection has read something.
+    connection.query_row("SELECT 1 FROM sqlite_master LIMIT 1", [], |_| Ok(())).or_else(|error| {
+        if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) }
+    })?;
+    let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
+    // SAFETY: the handle is valid as long as `connection`, and is not used by another thread
+    // meanwhile (`Connection` is not `Sync` and we hold a reference to it); the file-control
+    // writes a pointer to `file`, whose address outlives the call.
+    let code = unsafe {
+        ffi::sqlite3_file_control(
+            connection.handle(),
+            c"main".as_ptr(),
+            ffi::SQLITE_FCNTL_JOURNAL_POINTER,
+            ptr::from_mut(&mut file).cast(),
+        )
+    };
+    check(code)?;
+    if file.is_null() {
+        return Err(failure(ffi::SQLITE_IOERR_FSYNC));
+    }
+    // SAFETY: SQLite returned `file`, which stays open while the connection does; `pMethods` is
+    // null for a file that is not open, which is checked before it is followed.
+    let code = unsafe {
+        match (*file).pMethods.as_ref().and_then(|methods| methods.xSync) {
+            Some(sync) => sync(file, ffi::SQLITE_SYNC_NORMAL as c_int),
+            None => ffi::SQLITE_IOERR_FSYNC,
+        }
+    };
+    check(code)
+}
+
+/// Pages that this connection has written since the last call.
+pub(super) fn take_pages_written(connection: &Connection) -> u64 {
+    let (mut pages, mut highwater) = (0, 0);
+    // SAFETY: the handle is valid as long as `connection`; both pointers outlive the call.
+    let code = unsafe {
+        ffi::sqlite3_db_status(
+            connection.handle(),
+            ffi::SQLITE_DBSTATUS_CACHE_WRITE as c_int,
+            &raw mut pages,
+            &raw mut highwater,
+            1,
+        )
+    };
+    if code == ffi::SQLITE_OK { u64::try_from(pages).unwrap_or(0) } else { 0 }
+}
+
+fn check(code: c_int) -> rusqlite::Result<()> {
+    if code == ffi::SQLITE_OK { Ok(()) } else { Err(failure(code)) }
+}
+
+fn failure(code: c_int) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+}
