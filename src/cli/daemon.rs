@@ -60,7 +60,8 @@ pub(crate) fn start<'a>(
         }
         Err(_) => {
             let ended = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            let message = format!("the process of the mount ended early ({ended}); try again with --foreground");
+            let message =
+                format!("the process of the mount ended early ({ended}); try again with --foreground");
             Err(Failure::new(Exit::Refused, message))
         }
     }

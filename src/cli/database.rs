@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::output::warn;
 use super::target::Target;
+use crate::AgentFs;
 use crate::error::{DatabaseProblem, Error};
 use crate::store::MountHolder;
 use crate::types::{AtimePolicy, Caller, Gid, Options, Uid};
-use crate::AgentFs;
 
 /// How long a mount may take to hand over what it holds before the command goes on without.
 const FLUSH_BOUND: Duration = Duration::from_secs(5);
@@ -46,10 +46,15 @@ pub(crate) fn with<T>(
 /// Opens the database after a living mount has handed over what it holds.
 pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure> {
     // The library says best what is wrong with a missing file; of a path that cannot even be one, the system does.
-    if let Err(error) = std::fs::metadata(&target.path)
-        && !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
-    {
-        return Err(Failure::host("open", &target.path, error));
+    match std::fs::metadata(&target.path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let shown = target.path.display();
+            return Err(Failure::new(Exit::NotUsable, format!("{shown}: a directory, not a database")));
+        }
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            return Err(Failure::host("open", &target.path, error));
+        }
+        _ => {}
     }
     let fs = match purpose {
         Purpose::Change => AgentFs::open(&target.path, &Options::default())?,

@@ -164,11 +164,15 @@ impl From<Error> for Failure {
         let exit = match &error {
             Error::Database { problem, .. } => Exit::of_problem(problem),
             Error::Invalid(_) => Exit::Usage,
+            // The root of the tree, not somebody else.
+            Error::Posix(Errno::EBUSY) | Error::Path { errno: Errno::EBUSY, .. } => Exit::Refused,
             Error::Storage { source, .. } if is_damage(source) => Exit::NotUsable,
             other => Exit::of_errno(other.errno()),
         };
         let message = match &error {
-            Error::Storage { errno: Errno::ENOSPC, .. } => "no space left for the database; free some and try again".into(),
+            Error::Storage { errno: Errno::ENOSPC, .. } => {
+                "no space left for the database; free some and try again".into()
+            }
             Error::Host { operation, path, source } => {
                 return Self::host(operation, path, io::Error::from(source.kind())).with_exit(exit);
             }

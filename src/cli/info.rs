@@ -47,13 +47,13 @@ struct Facts {
 impl Info {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let target = Target::existing(&self.target)?;
-        let (facts, path) = database::with(&target, Purpose::Read, |fs| {
-            Ok((Facts::of(fs)?, fs.store().path().to_owned()))
-        })?;
+        let (facts, path) =
+            database::with(&target, Purpose::Read, |fs| Ok((Facts::of(fs)?, fs.store().path().to_owned())))?;
         if output.is_json() {
             return output.json(&facts.to_json(&path));
         }
-        let size = |bytes: u64| if self.human_readable { HumanBytes(bytes).to_string() } else { bytes.to_string() };
+        let size =
+            |bytes: u64| if self.human_readable { HumanBytes(bytes).to_string() } else { bytes.to_string() };
         let mut rows = vec![
             row("database", path.display()),
             row("format", schema::SCHEMA_VERSION),
@@ -82,7 +82,7 @@ impl Info {
                     holder.mountpoint,
                     holder.pid,
                     holder.host,
-                    time::to_second(Timestamp::new(holder.since, 0))
+                    time::exact(Timestamp::new(holder.since, 0))
                 ),
             ),
         });
@@ -121,14 +121,17 @@ impl Facts {
     }
 
     fn to_json(&self, path: &std::path::Path) -> serde_json::Value {
-        let extensions: Vec<_> =
-            self.extensions.iter().map(|(name, version)| json!({ "name": name, "version": version })).collect();
+        let extensions: Vec<_> = self
+            .extensions
+            .iter()
+            .map(|(name, version)| json!({ "name": name, "version": version }))
+            .collect();
         let mounted = self.holder.as_ref().map(|holder| {
             json!({
                 "mountpoint": holder.mountpoint,
                 "pid": holder.pid,
                 "host": holder.host,
-                "since": time::to_second(Timestamp::new(holder.since, 0)),
+                "since": time::exact(Timestamp::new(holder.since, 0)),
             })
         });
         json!({
@@ -170,5 +173,7 @@ fn extensions(session: &Session<'_>) -> Result<Vec<(String, i64)>> {
     if !session.has_table("ext_registry")? {
         return Ok(Vec::new());
     }
-    session.rows("SELECT name, version FROM ext_registry ORDER BY name", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    session.rows("SELECT name, version FROM ext_registry ORDER BY name", [], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
 }

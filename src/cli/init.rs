@@ -14,7 +14,9 @@ use crate::types::{Gid, Options, Uid};
 
 /// Make a new, empty agent file system
 #[derive(Args)]
-#[command(after_help = "Examples:\n  agentfs init my-agent      makes .agentfs/my-agent.db\n  agentfs init ./work.db     makes that file\n  agentfs init               makes one with a new id, and prints it")]
+#[command(
+    after_help = "Examples:\n  agentfs init my-agent      makes .agentfs/my-agent.db\n  agentfs init ./work.db     makes that file\n  agentfs init               makes one with a new id, and prints it"
+)]
 pub(crate) struct Init {
     /// Id or path; without it, a new id
     #[arg(value_name = "ID|PATH")]
@@ -52,10 +54,7 @@ impl Init {
 /// The defaults, with a root directory that belongs to the person who makes the database.
 pub(crate) fn creation_options() -> Options {
     let mut options = Options::default();
-    options.root_owner = (
-        Uid(rustix::process::geteuid().as_raw()),
-        Gid(rustix::process::getegid().as_raw()),
-    );
+    options.root_owner = (Uid(rustix::process::geteuid().as_raw()), Gid(rustix::process::getegid().as_raw()));
     options
 }
 
@@ -65,7 +64,8 @@ pub(crate) fn create(target: &Target, options: &Options) -> Result<AgentFs, Fail
     let made = match directory {
         Some(directory) if target.is_id => make_directory(directory)?,
         Some(directory) => {
-            std::fs::metadata(directory).map_err(|error| Failure::host("create a database in", directory, error))?;
+            std::fs::metadata(directory)
+                .map_err(|error| Failure::host("create a database in", directory, error))?;
             false
         }
         None => false,

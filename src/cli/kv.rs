@@ -26,7 +26,9 @@ pub(crate) struct Kv {
 #[derive(Subcommand)]
 enum Command {
     /// Set a key to a JSON value, which is kept to the byte
-    #[command(after_help = "Examples:\n  agentfs kv set my-agent plan '{\"steps\":3}'\n  agentfs kv set my-agent note --text 'not JSON'\n  agentfs kv set my-agent state < state.json")]
+    #[command(
+        after_help = "Examples:\n  agentfs kv set my-agent plan '{\"steps\":3}'\n  agentfs kv set my-agent note --text 'not JSON'\n  agentfs kv set my-agent state < state.json"
+    )]
     Set {
         /// Id or path of the database
         #[arg(value_name = "ID|PATH")]
@@ -101,7 +103,9 @@ fn set(
     let entry = database::with(&target, Purpose::Change, |fs| {
         let kv = Store::new(fs.store(), &SystemClock);
         kv.set_text(key, &value).map_err(|error| match error {
-            crate::Error::Invalid(why) if !is_text => Failure::usage(format!("{why}; --text stores plain text")),
+            crate::Error::Invalid(why) if !is_text => {
+                Failure::usage(format!("{why}; --text stores plain text"))
+            }
             other => other.into(),
         })?;
         Ok(kv.entry(key)?)
@@ -122,7 +126,8 @@ fn standard_input() -> Result<String, Failure> {
 
 fn get(target: &OsString, key: &str, is_text: bool, output: &mut Output) -> Result<(), Failure> {
     let target = Target::existing(target)?;
-    let entry = database::with(&target, Purpose::Read, |fs| Ok(Store::new(fs.store(), &SystemClock).entry(key)?))?;
+    let entry =
+        database::with(&target, Purpose::Read, |fs| Ok(Store::new(fs.store(), &SystemClock).entry(key)?))?;
     let entry = entry.ok_or_else(|| no_such_key(key))?;
     if output.is_json() {
         return output.json(&Shown::of(&entry));
@@ -146,7 +151,11 @@ fn list(target: &OsString, prefix: Option<&str>, long: bool, output: &mut Output
         let rows: Vec<Vec<String>> = entries
             .into_iter()
             .map(|entry| {
-                vec![entry.key, moment(entry.updated_at).unwrap_or("-".into()), entry.value.unwrap_or_default()]
+                vec![
+                    entry.key,
+                    moment(entry.updated_at).unwrap_or("-".into()),
+                    entry.value.unwrap_or_default(),
+                ]
             })
             .collect();
         return output.table(&rows);
@@ -170,7 +179,7 @@ fn no_such_key(key: &str) -> Failure {
 }
 
 fn moment(seconds: Option<i64>) -> Option<String> {
-    seconds.map(|seconds| time::to_second(Timestamp::new(seconds, 0)))
+    seconds.map(|seconds| time::exact(Timestamp::new(seconds, 0)))
 }
 
 /// The JSON form of an entry. `value` is the stored JSON; what another writer stored that is not JSON appears as

@@ -47,7 +47,8 @@ impl Man {
 }
 
 fn collect(command: &clap::Command, name: String, pages: &mut Vec<(String, clap::Command)>) {
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set())
+    {
         collect(inner, format!("{name}-{}", inner.get_name()), pages);
     }
     pages.push((name, command.clone()));

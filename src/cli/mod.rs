@@ -44,6 +44,9 @@ struct Cli {
     /// Answer with JSON (one value; with --follow, one a line)
     #[arg(long, global = true)]
     json: bool,
+    /// What to log on standard error: a level, or levels by module as in agentfs::store=debug
+    #[arg(long, global = true, value_name = "LEVELS", env = "AGENTFS_LOG", default_value = "off")]
+    log_level: String,
     #[command(subcommand)]
     command: Command,
 }
@@ -78,7 +81,6 @@ fn command() -> clap::Command {
 /// # Panics
 /// Never; what goes wrong is one line on standard error and the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    log_to_stderr();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let ended = match mount_helper::recognise(&arguments, &command()) {
         Some(request) => mount_helper::run(request),
@@ -92,12 +94,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(failure.exit.code())
 }
 
-/// Levels as `AGENTFS_LOG` says (`info`, `agentfs::store=debug` ...); silent without it.
-fn log_to_stderr() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("AGENTFS_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("off"));
-    // Somebody who uses the library in his own program may have set one already.
+/// Logs on standard error, at levels as `--log-level` writes them.
+fn log_to_stderr(levels: &str) -> Result<(), Failure> {
+    let filter = tracing_subscriber::EnvFilter::try_new(levels)
+        .map_err(|error| Failure::usage(format!("--log-level (AGENTFS_LOG) {levels:?}: {error}")))?;
+    // A program that uses the library may have begun to log already.
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).try_init();
+    Ok(())
 }
 
 fn parse(arguments: &[OsString]) -> Result<Cli, Failure> {
@@ -117,7 +120,8 @@ fn parse(arguments: &[OsString]) -> Result<Cli, Failure> {
 
 /// Clap's message without its "error:" and its usage, on one line.
 fn one_line(message: &str) -> String {
-    let paragraphs = message.split("\n\n").take_while(|paragraph| !paragraph.trim_start().starts_with("Usage:"));
+    let paragraphs =
+        message.split("\n\n").take_while(|paragraph| !paragraph.trim_start().starts_with("Usage:"));
     let words = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
     let words = words.strip_prefix("error: ").unwrap_or(&words);
     let words = words.strip_suffix("For more information, try '--help'.").unwrap_or(words);
@@ -125,6 +129,7 @@ fn one_line(message: &str) -> String {
 }
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
+    log_to_stderr(&cli.log_level)?;
     let mut output = Output::new(cli.json);
     match cli.command {
         Command::Init(command) => command.run(&mut output),
@@ -140,4 +145,13 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::ExitCodes(ExitCodes) => output.line(EXIT_CODES),
     }?;
     output.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    // spec: CLI-12
+    #[test]
+    fn the_description_of_the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
 }

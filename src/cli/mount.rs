@@ -5,7 +5,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,11 +185,10 @@ impl Place {
 
     fn start(&self, settings: &MountSettings, log: Option<&Path>) -> Result<Answer, Failure> {
         let options = settings.to_string();
-        let arguments =
-            ["mount", "--serve", "-o", &options, "--"].map(OsStr::new).into_iter().chain([
-                self.database.as_os_str(),
-                self.mountpoint.as_os_str(),
-            ]);
+        let arguments = ["mount", "--serve", "-o", &options, "--"]
+            .map(OsStr::new)
+            .into_iter()
+            .chain([self.database.as_os_str(), self.mountpoint.as_os_str()]);
         let pid = daemon::start(arguments, log)?;
         Ok(self.answer(pid, settings))
     }
@@ -250,7 +248,7 @@ fn begin(database: &Path, mountpoint: &Path, settings: &MountSettings) -> Result
     options.read_only = settings.read_only;
     options.atime = settings.atime.unwrap_or_default();
     let fs = Arc::new(AgentFs::open(database, &options)?);
-    Ok(fuse::Mount::start(fs, mountpoint, &settings.into())?)
+    Ok(fuse::Mount::start(fs, mountpoint, &Default::default())?)
 }
 
 fn serve_in_foreground(

@@ -24,8 +24,27 @@ pub(crate) struct MountSettings {
 
 /// Options for mount(8), udev, systemd and init scripts, which mean nothing to a file system.
 const FOR_OTHERS: [&str; 22] = [
-    "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "_netdev", "nofail", "async", "rw",
-    "exec", "suid", "nodev", "default_permissions", "diratime", "nodiratime", "silent", "loud", "noiversion",
+    "defaults",
+    "auto",
+    "noauto",
+    "user",
+    "nouser",
+    "users",
+    "owner",
+    "group",
+    "_netdev",
+    "nofail",
+    "async",
+    "rw",
+    "exec",
+    "suid",
+    "nodev",
+    "default_permissions",
+    "diratime",
+    "nodiratime",
+    "silent",
+    "loud",
+    "noiversion",
     "nolazytime",
 ];
 
@@ -43,7 +62,8 @@ impl MountSettings {
     }
 
     fn add_one(&mut self, option: &str) -> Result<bool, Failure> {
-        let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        let (name, value) =
+            option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         let is_for_others = name.starts_with("x-") || name.starts_with("X-") || name == "comment";
         match (name, value) {
             ("ro", None) => self.read_only = true,
@@ -115,7 +135,12 @@ mod tests {
     // spec: CLI-12
     #[test]
     fn options_survive_their_text_form() {
-        for options in ["", "ro", "rw,allow_other,uid=1000,gid=7,noatime", "workers=3,nopin,strictatime,nosuid,noexec,dev"] {
+        for options in [
+            "",
+            "ro",
+            "rw,allow_other,uid=1000,gid=7,noatime",
+            "workers=3,nopin,strictatime,nosuid,noexec,dev",
+        ] {
             let settings = parsed(options);
             assert_eq!(parsed(&settings.to_string()), settings);
         }

@@ -76,8 +76,8 @@ fn is_valid_id(id: &str) -> bool {
 
 const ADJECTIVES: [&str; 32] = [
     "amber", "bold", "brisk", "calm", "clear", "coral", "crisp", "dusky", "eager", "fair", "fleet", "gentle",
-    "glad", "golden", "grand", "hazel", "keen", "kind", "lively", "lucid", "mellow", "merry", "misty", "noble",
-    "quick", "quiet", "rapid", "silver", "steady", "sunny", "vivid", "warm",
+    "glad", "golden", "grand", "hazel", "keen", "kind", "lively", "lucid", "mellow", "merry", "misty",
+    "noble", "quick", "quiet", "rapid", "silver", "steady", "sunny", "vivid", "warm",
 ];
 const NOUNS: [&str; 32] = [
     "badger", "beacon", "birch", "brook", "canyon", "cedar", "comet", "condor", "delta", "ember", "falcon",

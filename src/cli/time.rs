@@ -4,18 +4,10 @@ use std::str::FromStr;
 
 use crate::types::Timestamp;
 
-/// A time to the second, as in `2026-01-31T09:30:00Z`.
-pub(crate) fn to_second(time: Timestamp) -> String {
-    format(Timestamp::new(time.seconds, 0))
-}
-
-/// A time with as many digits as it needs, up to nanoseconds.
-pub(crate) fn exact(time: Timestamp) -> String {
-    format(time)
-}
-
+/// A time with as many digits as it needs, up to nanoseconds, as in `2026-01-31T09:30:00.25Z`.
+///
 /// Times outside of the years -9999 to 9999 have no ISO form; they appear as `@SECONDS`.
-fn format(time: Timestamp) -> String {
+pub(crate) fn exact(time: Timestamp) -> String {
     // Jiff counts nanoseconds towards zero before 1970.
     let instant = jiff::Timestamp::from_second(time.seconds)
         .and_then(|instant| instant.checked_add(jiff::SignedDuration::from_nanos(time.nanoseconds.into())));
@@ -31,7 +23,10 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || "not a time; write 2026-01-31, 2026-01-31T09:30:00Z, @SECONDS, or a span before now as in 2h".to_owned();
+        let invalid = || {
+            "not a time; write 2026-01-31, 2026-01-31T09:30:00Z, @SECONDS, or a span before now as in 2h"
+                .to_owned()
+        };
         if let Some(seconds) = text.strip_prefix('@') {
             return Ok(Self(Timestamp::new(seconds.parse().map_err(|_| invalid())?, 0)));
         }
@@ -68,7 +63,7 @@ mod tests {
     fn times_are_utc_and_exact_also_before_1970() {
         assert_eq!(exact(Timestamp::new(0, 1)), "1970-01-01T00:00:00.000000001Z");
         assert_eq!(exact(Timestamp::new(-1, 500_000_000)), "1969-12-31T23:59:59.5Z");
-        assert_eq!(to_second(Timestamp::new(1_769_851_800, 7)), "2026-01-31T09:30:00Z");
+        assert_eq!(exact(Timestamp::new(1_769_851_800, 0)), "2026-01-31T09:30:00Z");
         assert_eq!(exact(Timestamp::new(i64::MAX, 0)), format!("@{}", i64::MAX));
     }
 

@@ -76,11 +76,8 @@ impl Timeline {
                 return Ok(());
             }
             std::thread::sleep(INTERVAL);
-            let filter = Filter {
-                after_id: Some(seen),
-                limit: None,
-                ..self.selection.filter(Order::Recorded)
-            };
+            let filter =
+                Filter { after_id: Some(seen), limit: None, ..self.selection.filter(Order::Recorded) };
             for call in log.query(&filter)? {
                 seen = call.id;
                 show(call, output)?;
@@ -93,14 +90,17 @@ fn show(call: RecordedCall, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
         return output.json(&tools::to_json(call));
     }
-    output.line(format!(
-        "{}  {:<7}  {:>8}  {}  {}",
-        time::to_second(call.started_at),
-        call.status().text(),
-        tools::duration(call.duration_ms),
-        printable(call.name.as_bytes()),
-        printable(tools::detail(&call).as_bytes()),
-    ).trim_end())
+    output.line(
+        format!(
+            "{:<24}  {:<7}  {:>8}  {}  {}",
+            time::exact(call.started_at),
+            call.status().text(),
+            tools::duration(call.duration_ms),
+            printable(call.name.as_bytes()),
+            printable(tools::detail(&call).as_bytes()),
+        )
+        .trim_end(),
+    )
 }
 
 /// Ctrl-C as something to look at, so that the database is closed and leaves one file.

@@ -10,7 +10,9 @@ use super::exit::Failure;
 use super::output::Output;
 use super::target::Target;
 use super::time::{self, Moment};
-use crate::tools::{Call, Filter, Order, Outcome, Payload, RecordedCall, RecordedOutcome, Status, Tools as Log};
+use crate::tools::{
+    Call, Filter, Order, Outcome, Payload, RecordedCall, RecordedOutcome, Status, Tools as Log,
+};
 use crate::types::{Clock, SystemClock};
 
 /// Record tool calls and look at them
@@ -42,7 +44,9 @@ enum Command {
 /// Record a completed call, and print its id
 #[derive(Args)]
 #[command(group(ArgGroup::new("outcome").required(true).args(["result", "error"])))]
-#[command(after_help = "Example: agentfs tools record my-agent search --parameters '{\"q\":\"rust\"}' --result '[\"a\"]'")]
+#[command(
+    after_help = "Example: agentfs tools record my-agent search --parameters '{\"q\":\"rust\"}' --result '[\"a\"]'"
+)]
 struct Record {
     /// Id or path of the database
     #[arg(value_name = "ID|PATH")]
@@ -159,7 +163,7 @@ fn list(target: &OsString, selection: &Selection, output: &mut Output) -> Result
     for call in &calls {
         rows.push(vec![
             call.id.to_string(),
-            time::to_second(call.started_at),
+            time::exact(call.started_at),
             call.name.clone(),
             call.status().text().into(),
             duration(call.duration_ms),
@@ -205,7 +209,10 @@ pub(crate) fn duration(milliseconds: Option<f64>) -> String {
     match milliseconds {
         None => "-".into(),
         Some(milliseconds) if milliseconds < 10_000.0 => format!("{milliseconds:.0} ms"),
-        Some(milliseconds) => format!("{:.1} s", milliseconds / 1000.0),
+        Some(milliseconds) => {
+            let whole = jiff::SignedDuration::from_secs((milliseconds / 1000.0) as i64);
+            format!("{whole:#}")
+        }
     }
 }
 
@@ -239,7 +246,9 @@ pub(crate) fn to_json(call: RecordedCall) -> Value {
     });
     match call.outcome {
         RecordedOutcome::Pending => {}
-        RecordedOutcome::Success(result) => object["result"] = result.map_or(Value::Null, Payload::into_value),
+        RecordedOutcome::Success(result) => {
+            object["result"] = result.map_or(Value::Null, Payload::into_value)
+        }
         RecordedOutcome::Failure(message) => object["error"] = message.into(),
     }
     object

@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::walk::{Last, Tree};
+use super::files::Tree;
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::{Output, put_bytes};
 use crate::error::{Errno, Error};
+use crate::vfs::paths::Follow;
 use crate::vfs::{OpenFlags, Vfs};
 
 /// Bytes that are read at a time.
@@ -57,8 +58,8 @@ fn read(
     path: &[u8],
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let file = tree.resolve(path, Last::Follow)?;
-    if file.is_directory() {
+    let file = tree.paths.resolve(path, Follow::Yes)?;
+    if file.attributes().mode.is_directory() {
         return Err(Error::from(Errno::EISDIR).at_path(path).into());
     }
     tree.fs.open(&tree.caller, file.ino(), OpenFlags::READ).map_err(|error| error.at_path(path))?;

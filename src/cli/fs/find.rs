@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
+use super::files::split;
 use super::show;
-use super::walk::{Held, Last, Tree, join};
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::types::FileKind;
+use crate::vfs::paths::WalkEntry;
 
 /// Find files by name, kind and size, in byte order
 #[derive(Args)]
@@ -104,50 +105,45 @@ impl Size {
     }
 }
 
-struct Search<'a> {
+struct Search {
     glob: Option<GlobMatcher>,
     kind: Option<Kind>,
     size: Option<Size>,
-    tree: &'a Tree<'a>,
-    found: Vec<Value>,
 }
 
 impl Find {
     pub(super) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let glob = self.name.as_deref().map(|glob| GlobBuilder::new(glob).build()).transpose();
-        let glob = glob.map_err(|error| Failure::usage(error.to_string()))?.map(|glob| glob.compile_matcher());
+        let glob =
+            glob.map_err(|error| Failure::usage(error.to_string()))?.map(|glob| glob.compile_matcher());
+        let search = Search { glob, kind: self.kind, size: self.size };
         self.database.with(Purpose::Read, |tree| {
-            let path = self.path.as_bytes();
-            let top = tree.resolve(path, Last::Follow)?;
-            let mut search = Search { glob, kind: self.kind, size: self.size, tree, found: Vec::new() };
-            let name = path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b"/");
-            search.visit(path, name, &top, output)?;
-            if output.is_json() { output.json(&search.found) } else { Ok(()) }
+            let mut found: Vec<Value> = Vec::new();
+            for entry in tree.paths.walk(self.path.as_bytes())? {
+                let entry = entry?;
+                if !search.admits(&entry) {
+                    continue;
+                }
+                if output.is_json() {
+                    found.push(show::json(tree, "path", &entry.path, &entry.attributes)?.into());
+                } else {
+                    output.line(output.name(&entry.path))?;
+                }
+            }
+            if output.is_json() { output.json(&found) } else { Ok(()) }
         })
     }
 }
 
-impl Search<'_> {
-    fn visit(&mut self, path: &[u8], name: &[u8], held: &Held<'_>, output: &mut Output) -> Result<(), Failure> {
-        if self.matches(name, held) {
-            if output.is_json() {
-                self.found.push(show::json(self.tree, "path", path, held)?.into());
-            } else {
-                output.line(output.name(path))?;
-            }
-        }
-        if held.is_directory() {
-            for (name, child) in self.tree.children(held.ino())? {
-                self.visit(&join(path, &name), &name, &child, output)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn matches(&self, name: &[u8], held: &Held<'_>) -> bool {
+impl Search {
+    fn admits(&self, entry: &WalkEntry) -> bool {
+        let name = match split(&entry.path).1 {
+            b"" => b"/",
+            name => name,
+        };
         self.glob.as_ref().is_none_or(|glob| glob.is_match(OsStr::from_bytes(name)))
-            && self.kind.is_none_or(|kind| kind == Kind::of(held.kind()))
-            && self.size.is_none_or(|size| size.admits(held.attributes.size))
+            && self.kind.is_none_or(|kind| kind == Kind::of(entry.kind()))
+            && self.size.is_none_or(|size| size.admits(entry.attributes.size))
     }
 }
 

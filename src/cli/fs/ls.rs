@@ -6,12 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use clap::{ArgAction, Args};
 use serde_json::Value;
 
+use super::files::Tree;
 use super::show::{self, mode_text, size_text};
-use super::walk::{Held, Last, Tree};
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::cli::time;
+use crate::types::Attributes;
+use crate::vfs::paths::Follow;
 
 /// List a directory, every entry, in byte order
 #[derive(Args)]
@@ -40,9 +42,10 @@ impl Ls {
     pub(super) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.database.with(Purpose::Read, |tree| {
             let path = self.path.as_bytes();
-            let listed = tree.resolve(path, if self.directory { Last::Keep } else { Last::Follow })?;
-            let entries = if listed.is_directory() && !self.directory {
-                tree.children(listed.ino())?
+            let follow = if self.directory { Follow::No } else { Follow::Yes };
+            let listed = *tree.paths.resolve(path, follow)?.attributes();
+            let entries = if listed.mode.is_directory() && !self.directory {
+                tree.paths.list(path)?.into_iter().map(|entry| (entry.name, entry.attributes)).collect()
             } else {
                 vec![(path.to_vec(), listed)]
             };
@@ -50,11 +53,16 @@ impl Ls {
         })
     }
 
-    fn show(&self, tree: &Tree<'_>, entries: &[(Vec<u8>, Held<'_>)], output: &mut Output) -> Result<(), Failure> {
+    fn show(
+        &self,
+        tree: &Tree<'_>,
+        entries: &[(Vec<u8>, Attributes)],
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         if output.is_json() {
             let objects: Result<Vec<Value>, Failure> = entries
                 .iter()
-                .map(|(name, held)| show::json(tree, "name", name, held).map(Value::Object))
+                .map(|(name, attributes)| show::json(tree, "name", name, attributes).map(Value::Object))
                 .collect();
             return output.json(&objects?);
         }
@@ -63,28 +71,27 @@ impl Ls {
         }
         let rows: Vec<[String; 5]> = entries
             .iter()
-            .map(|(_, held)| {
-                let attributes = &held.attributes;
+            .map(|(_, attributes)| {
                 [
                     attributes.nlink.to_string(),
                     attributes.uid.0.to_string(),
                     attributes.gid.0.to_string(),
                     size_text(attributes.size, self.human_readable),
-                    time::to_second(attributes.mtime),
+                    time::exact(attributes.mtime),
                 ]
             })
             .collect();
         let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         let widths = [0, 1, 2, 3, 4].map(width);
-        for ((name, held), row) in entries.iter().zip(&rows) {
-            let mut line = mode_text(held.attributes.mode);
+        for ((name, attributes), row) in entries.iter().zip(&rows) {
+            let mut line = mode_text(attributes.mode);
             for (cell, width) in row.iter().zip(widths) {
                 line.push_str(&format!("  {cell:>width$}"));
             }
             let mut line = line.into_bytes();
             line.extend_from_slice(b"  ");
             line.extend(output.name(name));
-            if let Some(target) = show::link_target(tree, held)? {
+            if let Some(target) = show::link_target(tree, attributes)? {
                 line.extend_from_slice(b" -> ");
                 line.extend(output.name(&target));
             }

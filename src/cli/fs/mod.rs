@@ -6,6 +6,7 @@ mod cat;
 mod chmod;
 mod copy;
 mod cp;
+mod files;
 mod find;
 mod host;
 mod inside;
@@ -17,7 +18,6 @@ mod rm;
 mod show;
 mod stat;
 mod tree;
-mod walk;
 mod write;
 
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ use super::database::{self, Purpose};
 use super::exit::Failure;
 use super::output::Output;
 use super::target::Target;
-use walk::Tree;
+use files::Tree;
 
 /// Work with the files of a database, mounted or not
 #[derive(Args)]

@@ -5,13 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 
-use super::walk::{Last, Tree, join};
+use super::files::Tree;
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
 use crate::error::{Errno, Error, Result as LibraryResult};
-use crate::types::{Ino, Name};
-use crate::vfs::Vfs;
 
 /// Remove files; with -r, directories and everything below them
 #[derive(Args)]
@@ -43,29 +41,12 @@ impl Rm {
     }
 
     fn remove(&self, tree: &Tree<'_>, path: &[u8]) -> LibraryResult<()> {
-        let (parent, name) = tree.parent_of(path)?;
-        let victim = tree.child(parent.ino(), name).map_err(|error| error.at_path(path))?;
-        if victim.is_directory() && !self.recursive {
+        if self.recursive {
+            return tree.paths.remove_all(path);
+        }
+        if tree.paths.lstat(path)?.mode.is_directory() {
             return Err(Error::from(Errno::EISDIR).at_path(path));
         }
-        // A slash at the end demands a directory.
-        tree.resolve(path, Last::Keep)?;
-        drop(victim);
-        remove_tree(tree, parent.ino(), name, path)
+        tree.paths.remove(path)
     }
-}
-
-/// Removes `name` in `parent` and everything below it; `path` is for messages.
-pub(super) fn remove_tree(tree: &Tree<'_>, parent: Ino, name: &[u8], path: &[u8]) -> LibraryResult<()> {
-    let victim = tree.child(parent, name).map_err(|error| error.at_path(path))?;
-    let entry = Name::new(name)?;
-    if !victim.is_directory() {
-        return tree.fs.unlink(&tree.caller, parent, entry).map_err(|error| error.at_path(path));
-    }
-    for (name, child) in tree.children(victim.ino())? {
-        let path = join(path, &name);
-        drop(child);
-        remove_tree(tree, victim.ino(), &name, &path)?;
-    }
-    tree.fs.rmdir(&tree.caller, parent, entry).map_err(|error| error.at_path(path))
 }

@@ -3,11 +3,11 @@
 use indicatif::HumanBytes;
 use serde_json::{Map, Value};
 
-use super::walk::{Held, Tree};
+use super::files::Tree;
 use crate::cli::exit::Failure;
 use crate::cli::output::put_bytes;
 use crate::cli::time;
-use crate::types::{FileKind, Mode};
+use crate::types::{Attributes, FileKind, Mode};
 use crate::vfs::Vfs;
 
 /// The word for a kind in JSON and in `stat`.
@@ -58,21 +58,26 @@ pub(super) fn size_text(bytes: u64, human: bool) -> String {
 }
 
 /// The target of a symlink; None of anything else.
-pub(super) fn link_target(tree: &Tree<'_>, held: &Held<'_>) -> Result<Option<Vec<u8>>, Failure> {
-    if held.kind() != FileKind::Symlink {
+pub(super) fn link_target(tree: &Tree<'_>, attributes: &Attributes) -> Result<Option<Vec<u8>>, Failure> {
+    if !attributes.mode.is_symlink() {
         return Ok(None);
     }
-    Ok(Some(tree.fs.readlink(held.ino())?))
+    Ok(Some(tree.fs.readlink(attributes.ino)?))
 }
 
 /// The JSON object of an inode, `key` ("name" or "path") saying what it was found under.
-pub(super) fn json(tree: &Tree<'_>, key: &str, name: &[u8], held: &Held<'_>) -> Result<Map<String, Value>, Failure> {
-    let attributes = &held.attributes;
+pub(super) fn json(
+    tree: &Tree<'_>,
+    key: &str,
+    name: &[u8],
+    attributes: &Attributes,
+) -> Result<Map<String, Value>, Failure> {
+    let kind = attributes.mode.kind();
     let mut object = Map::new();
     put_bytes(&mut object, key, name);
     let fields: [(&str, Value); 11] = [
         ("ino", attributes.ino.0.into()),
-        ("kind", kind_name(held.kind()).into()),
+        ("kind", kind_name(kind).into()),
         ("mode", format!("{:04o}", attributes.mode.permissions()).into()),
         ("nlink", attributes.nlink.into()),
         ("uid", attributes.uid.0.into()),
@@ -84,12 +89,12 @@ pub(super) fn json(tree: &Tree<'_>, key: &str, name: &[u8], held: &Held<'_>) -> 
         ("ctime", time::exact(attributes.ctime).into()),
     ];
     object.extend(fields.map(|(name, value)| (name.to_owned(), value)));
-    if matches!(held.kind(), FileKind::CharacterDevice | FileKind::BlockDevice) {
+    if matches!(kind, FileKind::CharacterDevice | FileKind::BlockDevice) {
         let device = u64::from(attributes.rdev.0);
         let numbers = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
         object.insert("device".into(), numbers.into());
     }
-    if let Some(target) = link_target(tree, held)? {
+    if let Some(target) = link_target(tree, attributes)? {
         put_bytes(&mut object, "target", &target);
     }
     Ok(object)

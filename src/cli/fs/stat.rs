@@ -7,11 +7,11 @@ use clap::Args;
 use serde_json::Value;
 
 use super::show::{self, kind_name, mode_text};
-use super::walk::Last;
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::{Output, printable};
 use crate::cli::time;
+use crate::vfs::paths::Follow;
 
 /// Show the attributes of a file
 #[derive(Args)]
@@ -29,16 +29,17 @@ impl Stat {
     pub(super) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.database.with(Purpose::Read, |tree| {
             let path = self.path.as_bytes();
-            let held = tree.resolve(path, if self.dereference { Last::Follow } else { Last::Keep })?;
-            let object = show::json(tree, "path", path, &held)?;
+            let follow = if self.dereference { Follow::Yes } else { Follow::No };
+            let held = tree.paths.resolve(path, follow)?;
+            let attributes = held.attributes();
+            let object = show::json(tree, "path", path, attributes)?;
             if output.is_json() {
                 return output.json(&Value::Object(object));
             }
-            let attributes = &held.attributes;
             let row = |label: &str, value: String| vec![format!("{label}:"), value];
             let mut rows = vec![
                 row("path", printable(path)),
-                row("kind", kind_name(held.kind()).into()),
+                row("kind", kind_name(attributes.mode.kind()).into()),
                 row("inode", attributes.ino.to_string()),
                 row("mode", format!("{:04o} {}", attributes.mode.permissions(), mode_text(attributes.mode))),
                 row("links", attributes.nlink.to_string()),
@@ -52,7 +53,7 @@ impl Stat {
             if let Some(Value::String(device)) = object.get("device") {
                 rows.push(row("device", device.clone()));
             }
-            if let Some(target) = show::link_target(tree, &held)? {
+            if let Some(target) = show::link_target(tree, attributes)? {
                 rows.push(row("target", printable(&target)));
             }
             output.table(&rows)

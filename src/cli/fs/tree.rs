@@ -6,12 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use serde_json::{Map, Value};
 
+use super::files::{Tree, split};
 use super::show::{self, kind_name};
-use super::walk::{Held, Last, Tree};
 use super::{Database, Purpose};
 use crate::cli::exit::Failure;
 use crate::cli::output::{Output, put_bytes};
-use crate::types::FileKind;
+use crate::error::{Errno, Error};
+use crate::vfs::paths::WalkEntry;
 
 /// Draw a directory with everything below it
 #[derive(Args)]
@@ -26,78 +27,89 @@ pub(super) struct ShowTree {
     depth: usize,
 }
 
-/// What there is below.
-#[derive(Default)]
-struct Count {
-    directories: u64,
-    others: u64,
-}
-
 impl ShowTree {
     pub(super) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.database.with(Purpose::Read, |tree| {
-            let path = self.path.as_bytes();
-            let top = tree.resolve(path, Last::Follow)?;
+            let entries = self.collect(tree)?;
             if output.is_json() {
-                return output.json(&to_json(tree, path, &top, self.depth)?);
+                let objects: Result<Vec<Value>, Failure> =
+                    entries.iter().map(|entry| to_json(tree, entry)).collect();
+                return output.json(&objects?);
             }
-            let mut count = Count::default();
-            output.line(output.name(path))?;
-            draw(tree, &top, "", self.depth, &mut count, output)?;
-            let plural = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
-            output.line(format!(
-                "{}, {}",
-                plural(count.directories, "directory", "directories"),
-                plural(count.others, "file", "files")
-            ))
+            draw(tree, &entries, output)
         })
+    }
+
+    /// Everything to show, each directory before what is in it. A list, since a tree can be deeper than any stack.
+    fn collect(&self, tree: &Tree<'_>) -> Result<Vec<WalkEntry>, Failure> {
+        let path = self.path.as_bytes();
+        if !tree.paths.stat(path)?.mode.is_directory() {
+            return Err(Error::from(Errno::ENOTDIR).at_path(path).into());
+        }
+        let mut entries = Vec::new();
+        let mut walk = tree.paths.walk(path)?;
+        while let Some(entry) = walk.next() {
+            let entry = entry?;
+            if entry.depth >= self.depth {
+                walk.skip_directory();
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
     }
 }
 
-fn draw(
-    tree: &Tree<'_>,
-    held: &Held<'_>,
-    margin: &str,
-    depth: usize,
-    count: &mut Count,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    if depth == 0 || !held.is_directory() {
-        return Ok(());
-    }
-    let mut children = tree.children(held.ino())?.into_iter().peekable();
-    while let Some((name, child)) = children.next() {
-        let (branch, below) = if children.peek().is_some() { ("├── ", "│   ") } else { ("└── ", "    ") };
-        let mut line = format!("{margin}{branch}").into_bytes();
-        line.extend(output.name(&name));
-        if let Some(target) = show::link_target(tree, &child)? {
+fn draw(tree: &Tree<'_>, entries: &[WalkEntry], output: &mut Output) -> Result<(), Failure> {
+    let (mut directories, mut others) = (0_u64, 0_u64);
+    // Of each level above, whether more entries follow there.
+    let mut open: Vec<bool> = Vec::new();
+    for (entry, is_last) in entries.iter().zip(last_ones(entries)) {
+        let mut line = Vec::new();
+        if let Some(above) = entry.depth.checked_sub(1) {
+            open.truncate(above);
+            open.iter()
+                .for_each(|open| line.extend_from_slice(if *open { "│   " } else { "    " }.as_bytes()));
+            line.extend_from_slice(if is_last { "└── " } else { "├── " }.as_bytes());
+            open.push(!is_last);
+            line.extend(output.name(split(&entry.path).1));
+            if entry.attributes.mode.is_directory() { directories += 1 } else { others += 1 }
+        } else {
+            line.extend(output.name(&entry.path));
+        }
+        if let Some(target) = show::link_target(tree, &entry.attributes)? {
             line.extend_from_slice(b" -> ");
             line.extend(output.name(&target));
         }
         output.line(line)?;
-        match child.kind() {
-            FileKind::Directory => count.directories += 1,
-            _ => count.others += 1,
-        }
-        draw(tree, &child, &format!("{margin}{below}"), depth - 1, count, output)?;
     }
-    Ok(())
+    let (directory, file) =
+        (plural(directories, "directory", "directories"), plural(others, "file", "files"));
+    output.line(format!("{directory}, {file}"))
 }
 
-fn to_json(tree: &Tree<'_>, name: &[u8], held: &Held<'_>, depth: usize) -> Result<Value, Failure> {
-    let mut object = Map::new();
-    put_bytes(&mut object, "name", name);
-    object.insert("kind".into(), kind_name(held.kind()).into());
-    if let Some(target) = show::link_target(tree, held)? {
-        put_bytes(&mut object, "target", &target);
+/// Of each entry, whether no sibling follows it.
+fn last_ones(entries: &[WalkEntry]) -> Vec<bool> {
+    let mut followed: Vec<bool> = Vec::new();
+    let mut last = Vec::with_capacity(entries.len());
+    for entry in entries.iter().rev() {
+        followed.resize(entry.depth + 1, false);
+        last.push(!std::mem::replace(&mut followed[entry.depth], true));
     }
-    if held.is_directory() && depth > 0 {
-        let children: Result<Vec<Value>, Failure> = tree
-            .children(held.ino())?
-            .iter()
-            .map(|(name, child)| to_json(tree, name, child, depth - 1))
-            .collect();
-        object.insert("children".into(), children?.into());
+    last.reverse();
+    last
+}
+
+fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+fn to_json(tree: &Tree<'_>, entry: &WalkEntry) -> Result<Value, Failure> {
+    let mut object = Map::new();
+    put_bytes(&mut object, "path", &entry.path);
+    object.insert("depth".into(), entry.depth.into());
+    object.insert("kind".into(), kind_name(entry.kind()).into());
+    if let Some(target) = show::link_target(tree, &entry.attributes)? {
+        put_bytes(&mut object, "target", &target);
     }
     Ok(object.into())
 }
