@@ -149,11 +149,7 @@ impl Content<'_> {
     fn punch_chunks(&self, offset: u64, end: u64) -> Result<()> {
         let chunk_size = self.chunk_size();
         let first_whole = ChunkIndex::at_or_after(offset, chunk_size);
-        // A chunk that the file ends in is whole up to there.
-        let after_whole = match end == self.shape.size {
-            true => ChunkIndex::at_or_after(end, chunk_size),
-            false => ChunkIndex::containing(end, chunk_size),
-        };
+        let after_whole = ChunkIndex::containing(end, chunk_size);
         let head = ChunkIndex::containing(offset, chunk_size);
         if head < first_whole {
             let start = head.start(chunk_size);

@@ -177,10 +177,81 @@ fn inline_content_of_odd_length_reads_as_the_size_says() {
     let empty = fixture.foreign(0, None, &stale);
     fixture.change(empty, |file| file.write(0, b"new")).unwrap();
     fixture.check_layout(empty);
-    let large = fixture.foreign(2 * CHUNK, Some(&pattern(2 * CHUNK as usize)), &[]);
-    fixture.change(large, |file| file.collapse_range(0, CHUNK)).unwrap();
-    assert_eq!(fixture.all(large), &pattern(2 * CHUNK as usize)[CHUNK as usize..]);
-    fixture.check_layout(large);
+    let much_longer = fixture.foreign(3, Some(&pattern(700)), &[]);
+    fixture.change(much_longer, |file| file.set_size(4)).unwrap();
+    fixture.check_layout(much_longer);
+}
+
+// spec: FS-DATA-2, FS-DATA-8
+#[test]
+fn inline_content_above_the_threshold_is_moved_by_the_first_change() {
+    let fixture = Fixture::new();
+    let content = pattern((1 << 20) + 3 * CHUNK as usize);
+    let size = content.len() as u64;
+    let file = || fixture.foreign(size, Some(&content), &[]);
+
+    let written = file();
+    fixture.change(written, |file| file.write(700, b"!")).unwrap();
+    let punched = file();
+    fixture.change(punched, |file| file.punch_hole(0, 600)).unwrap();
+    let collapsed = file();
+    fixture.change(collapsed, |file| file.collapse_range(0, CHUNK)).unwrap();
+    let cut = file();
+    fixture.change(cut, |file| file.set_size(700)).unwrap();
+    let copied = file();
+    assert_eq!(fixture.copy(copied, 0, copied, size, size).unwrap(), size);
+    let longer_than_its_size = fixture.foreign(600, Some(&content), &[]);
+    fixture.change(longer_than_its_size, |file| file.punch_hole(0, 1)).unwrap();
+    for ino in [written, punched, collapsed, cut, copied, longer_than_its_size] {
+        fixture.check_layout(ino);
+    }
+    assert!(fixture.all(written)[701..] == content[701..] && fixture.all(written)[700] == b'!');
+    assert!(fixture.all(punched)[600..] == content[600..]);
+    assert!(fixture.all(collapsed) == content[CHUNK as usize..]);
+    assert!(fixture.all(cut) == content[..700]);
+    assert!(fixture.all(copied) == [&content[..], &content[..]].concat());
+}
+
+// spec: FS-ALLOC-5, FS-ALLOC-6
+#[test]
+fn ranges_move_by_whole_chunks_inside_the_file_only() {
+    let fixture = Fixture::new();
+    let ino = fixture.file_with(&pattern(4 * CHUNK as usize));
+    for (offset, length) in [(0, CHUNK - 1), (1, CHUNK), (CHUNK, 3 * CHUNK), (4 * CHUNK, CHUNK), (0, 0)] {
+        let refusal = refused(fixture.change(ino, |file| file.collapse_range(offset, length)));
+        assert_eq!(refusal, Errno::EINVAL, "collapse {offset}, {length}");
+    }
+    for (offset, length) in [(0, CHUNK - 1), (1, CHUNK), (4 * CHUNK, CHUNK), (8 * CHUNK, CHUNK), (0, 0)] {
+        let refusal = refused(fixture.change(ino, |file| file.insert_range(offset, length)));
+        assert_eq!(refusal, Errno::EINVAL, "insert {offset}, {length}");
+    }
+    assert_eq!(fixture.all(ino), pattern(4 * CHUNK as usize));
+}
+
+// spec: FS-ALLOC-5, FS-ALLOC-6
+#[test]
+fn thousands_of_chunks_move_in_order() {
+    let fixture = Fixture::new();
+    let content = pattern(2500 * CHUNK as usize + 9);
+    let ino = fixture.file_with(&content);
+    fixture.change(ino, |file| file.insert_range(CHUNK, 2 * CHUNK)).unwrap();
+    assert!(fixture.all(ino)[3 * CHUNK as usize..] == content[CHUNK as usize..]);
+    fixture.check_layout(ino);
+    fixture.change(ino, |file| file.collapse_range(CHUNK, 2 * CHUNK)).unwrap();
+    assert!(fixture.all(ino) == content);
+    fixture.check_layout(ino);
+}
+
+// spec: FS-COPY-2
+#[test]
+fn a_file_is_copied_beside_itself_but_not_onto_itself() {
+    let fixture = Fixture::new();
+    let ino = fixture.file_with(b"abcdef");
+    assert_eq!(refused(fixture.copy(ino, 0, ino, 2, 3)), Errno::EINVAL);
+    assert_eq!(refused(fixture.copy(ino, 2, ino, 0, 3)), Errno::EINVAL);
+    assert_eq!(fixture.copy(ino, 0, ino, 3, 3).unwrap(), 3);
+    assert_eq!(fixture.copy(ino, 0, ino, 6, u64::MAX).unwrap(), 6);
+    assert_eq!(fixture.all(ino), b"abcabcabcabc");
 }
 
 // spec: FS-ALLOC-3
