@@ -29,7 +29,7 @@ use crate::types::Ino;
 pub(crate) const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 // The table by its key, ino.
-const LOAD_INLINE: &str = "SELECT data_inline FROM fs_inode WHERE ino = ?1";
+const LOAD_INLINE: &str = "SELECT coalesce(data_inline, x'') FROM fs_inode WHERE ino = ?1";
 // The table by its key, ino.
 const SAVE_INLINE: &str = "UPDATE fs_inode SET size = ?2, storage_kind = 1, data_inline = ?3 WHERE ino = ?1";
 // The table by its key, ino.
@@ -299,11 +299,8 @@ impl<'s> Content<'s> {
 
     /// What `data_inline` holds, which other programs may have left shorter or longer than the size.
     pub(super) fn load_inline(&self) -> Result<Vec<u8>> {
-        let content =
-            self.session.row(LOAD_INLINE, [self.ino.0.cast_signed()], |row| match row.get_ref(0)? {
-                rusqlite::types::ValueRef::Null => Ok(Vec::new()),
-                _ => Ok(bytes(row, 0)?.to_vec()),
-            })?;
+        let parameters = [self.ino.0.cast_signed()];
+        let content = self.session.row(LOAD_INLINE, parameters, |row| Ok(bytes(row, 0)?.to_vec()))?;
         content.ok_or_else(|| Errno::ESTALE.into())
     }
 

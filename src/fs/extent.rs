@@ -117,21 +117,28 @@ impl Content<'_> {
         if offset >= size {
             return Err(Errno::ENXIO.into());
         }
-        let chunk_size = self.chunk_size();
-        let first = ChunkIndex::containing(offset, chunk_size);
-        let past_end = ChunkIndex::at_or_after(size, chunk_size);
         match (to, storage) {
             (SeekTo::Data, StorageKind::Inline) => Ok(offset),
-            (SeekTo::Hole, StorageKind::Inline) => Ok(size),
             (SeekTo::Data, StorageKind::Chunked) => {
+                let chunk_size = self.chunk_size();
+                let first = ChunkIndex::containing(offset, chunk_size);
+                let past_end = ChunkIndex::at_or_after(size, chunk_size);
                 let stored = self.chunks.first_stored(first..past_end)?.ok_or(Errno::ENXIO)?;
                 Ok(stored.start(chunk_size).max(offset))
             }
-            (SeekTo::Hole, StorageKind::Chunked) => {
-                let missing = self.chunks.first_missing(first..past_end)?;
-                Ok(missing.start(chunk_size).clamp(offset, size))
-            }
+            (SeekTo::Hole, _) => self.data_end(offset, size),
         }
+    }
+
+    /// Where the data at `offset` ends, looking no further than `limit`, which is inside the file.
+    fn data_end(&self, offset: u64, limit: u64) -> Result<u64> {
+        if self.shape.storage == StorageKind::Inline {
+            return Ok(limit);
+        }
+        let chunk_size = self.chunk_size();
+        let first = ChunkIndex::containing(offset, chunk_size);
+        let missing = self.chunks.first_missing(first..ChunkIndex::at_or_after(limit, chunk_size))?;
+        Ok(missing.start(chunk_size).clamp(offset, limit))
     }
 
     fn is_aligned(&self, offset: u64, length: u64) -> bool {
@@ -142,11 +149,7 @@ impl Content<'_> {
     fn punch_chunks(&self, offset: u64, end: u64) -> Result<()> {
         let chunk_size = self.chunk_size();
         let first_whole = ChunkIndex::at_or_after(offset, chunk_size);
-        // A chunk that the file ends in is whole up to there.
-        let after_whole = match end == self.shape.size {
-            true => ChunkIndex::at_or_after(end, chunk_size),
-            false => ChunkIndex::containing(end, chunk_size),
-        };
+        let after_whole = ChunkIndex::containing(end, chunk_size);
         let head = ChunkIndex::containing(offset, chunk_size);
         if head < first_whole {
             let start = head.start(chunk_size);
@@ -228,10 +231,10 @@ pub(crate) fn copy_range(
         }
         // Up to a border between chunks of the target, so that each is written once.
         let step = (step - target % chunk_size).min(budget);
-        let hole = source.seek(at, SeekTo::Hole)?.min(end).min(at + step);
-        to.write(target, &source.read(at, (hole - at) as usize)?)?;
-        budget -= hole - at;
-        at = hole;
+        let data_end = source.data_end(at, end.min(at + step))?;
+        to.write(target, &source.read(at, (data_end - at) as usize)?)?;
+        budget -= data_end - at;
+        at = data_end;
     }
     let copied = at - from_offset;
     if to_offset + copied > to.shape().size {

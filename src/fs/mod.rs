@@ -21,6 +21,14 @@ mod state;
 mod statistics;
 mod xattr;
 
+mod chunk;
+#[cfg_attr(not(test), expect(dead_code, reason = "its caller is not written yet"))]
+mod content;
+#[cfg(test)]
+mod content_tests;
+#[cfg_attr(not(test), expect(dead_code, reason = "its caller is not written yet"))]
+mod extent;
+
 use std::path::Path;
 use std::sync::Arc;
 
