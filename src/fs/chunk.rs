@@ -149,6 +149,11 @@ impl<'s> Chunks<'s> {
         Ok(data.unwrap_or_default())
     }
 
+    /// Reads bytes inside a stored chunk, without the pages behind them.
+    pub(super) fn load_part(&self, chunk: StoredChunk, from: usize, into: &mut [u8]) -> Result<()> {
+        self.session.read_blob(TABLE, COLUMN, chunk.rowid, from, into)
+    }
+
     /// Calls `visit` with each chunk that is stored, in order.
     pub(super) fn read(
         &self,

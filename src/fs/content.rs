@@ -36,6 +36,10 @@ const SAVE_INLINE: &str = "UPDATE fs_inode SET size = ?2, storage_kind = 1, data
 const SAVE_CHUNKED: &str =
     "UPDATE fs_inode SET size = ?2, storage_kind = 0, data_inline = NULL WHERE ino = ?1";
 
+/// A read of at most one part in this many of a chunk takes the bytes from the row in place. That costs
+/// less than loading the row, above all when its pages must be read from the file first.
+const SMALL_READ: u64 = 4;
+
 /// Where a file's bytes are: `fs_inode.storage_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StorageKind {
@@ -92,15 +96,7 @@ impl<'s> Content<'s> {
         let mut found = vec![0; (end - offset) as usize];
         match self.shape.storage {
             StorageKind::Inline => copy_overlap(&mut found, offset, &self.load_inline()?, 0),
-            StorageKind::Chunked => {
-                let chunk_size = self.chunk_size();
-                let last = ChunkIndex::containing(end - 1, chunk_size);
-                let range = ChunkIndex::containing(offset, chunk_size)..last.next();
-                self.chunks.read(range, |index, data| {
-                    let data = &data[..data.len().min(chunk_size as usize)];
-                    copy_overlap(&mut found, offset, data, index.start(chunk_size));
-                })?;
-            }
+            StorageKind::Chunked => self.read_chunks(offset, &mut found)?,
         }
         Ok(found)
     }
@@ -202,6 +198,27 @@ impl<'s> Content<'s> {
     /// Bytes of the chunk that lie in a file of `size` bytes.
     pub(super) fn bytes_of(&self, index: ChunkIndex, size: u64) -> usize {
         size.saturating_sub(index.start(self.chunk_size())).min(self.chunk_size()) as usize
+    }
+
+    /// Fills `found`, which is not empty and all zeros, with what is stored from `offset` on.
+    fn read_chunks(&self, offset: u64, found: &mut [u8]) -> Result<()> {
+        let chunk_size = self.chunk_size();
+        let last_byte = offset + found.len() as u64 - 1;
+        let first = ChunkIndex::containing(offset, chunk_size);
+        let last = ChunkIndex::containing(last_byte, chunk_size);
+        if first == last && found.len() as u64 <= chunk_size / SMALL_READ {
+            let Some(stored) = self.chunks.find(first)? else { return Ok(()) };
+            let from = (offset - first.start(chunk_size)) as usize;
+            let available = stored.length.saturating_sub(from).min(found.len());
+            return match available {
+                0 => Ok(()),
+                _ => self.chunks.load_part(stored, from, &mut found[..available]),
+            };
+        }
+        self.chunks.read(first..last.next(), |index, data| {
+            let data = &data[..data.len().min(chunk_size as usize)];
+            copy_overlap(found, offset, data, index.start(chunk_size));
+        })
     }
 
     fn write_inline(&mut self, offset: usize, data: &[u8]) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Every rule of SPEC.md is named by a test, a gate or a checker, and every name of a rule is one that SPEC.md has.
 //!
-//! A citation is a comment of its own, `spec:` and the ids: with two slashes in Rust, with `#` in Python and shell.
+//! A citation is a comment of its own, `spec:` and the ids, separated by commas or spaces: with two slashes in Rust, with `#` in Python and shell.
 //! Beside the citations, ids that the prose of a source file mentions must exist, so that a reader who
 //! follows one arrives somewhere. Whether a test really checks the rule that it names is for its reader to judge.
 
@@ -63,8 +63,8 @@ fn defined(specification: &str) -> Vec<&str> {
 /// The citation on a line, if it is one: the ids, or None when it is not a list of ids.
 fn citation<'a>(line: &'a str, comment: &str) -> Option<Option<Vec<&'a str>>> {
     let ids = line.trim().strip_prefix(comment)?.trim_start().strip_prefix("spec:")?;
-    let ids: Vec<&str> = ids.split(',').map(str::trim).collect();
-    Some(ids.iter().all(|id| is_id(id)).then_some(ids))
+    let ids: Vec<&str> = ids.split([',', ' ']).filter(|id| !id.is_empty()).collect();
+    Some((!ids.is_empty() && ids.iter().all(|id| is_id(id))).then_some(ids))
 }
 
 /// The words of a line that look like ids.
@@ -196,7 +196,7 @@ fn only_bold_ids_at_the_beginning_of_a_line_are_rules() {
 fn a_specification_that_is_cited_in_full_has_no_findings() {
     let sources = [
         source("src/a.rs", "    // spec: AAA-1, AAA-BBB-2\n#[test]\nfn a() {}\n"),
-        source("gates/b.py", "# spec: AAA-BBB-10\n"),
+        source("gates/b.py", "# spec: AAA-1 AAA-BBB-10\n"),
         source("gates/readme.md", "# spec: ZZZ-9\n"),
     ];
     assert_eq!(compare(SPECIFICATION, &sources), Findings::default());
@@ -229,7 +229,7 @@ fn a_citation_of_an_unknown_rule_is_found_with_its_place() {
 
 #[test]
 fn a_citation_with_other_words_and_a_rule_defined_twice_are_found() {
-    let sources = [source("a.rs", "// spec: AAA-1 and AAA-BBB-2\n// spec:\n// spec: AAA-1,\n")];
+    let sources = [source("a.rs", "// spec: AAA-1 and AAA-BBB-2\n// spec:\n// spec: AAA-1.\n")];
     let findings = compare(&format!("{SPECIFICATION}**AAA-1.** Again.\n"), &sources);
     assert_eq!(findings.malformed, ["a.rs:1", "a.rs:2", "a.rs:3"].map(String::from).into());
     assert_eq!(findings.repeated, BTreeSet::from(["AAA-1".into()]));
