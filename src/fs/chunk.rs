@@ -1,7 +1,7 @@
 //! The rows of one file in `fs_data`: every statement on that table stands here.
 //!
 //! A row holds the bytes of one chunk. What its length should be, and when a row may be missing, is
-//! decided by the module `content` (FS-DATA-3, FS-DATA-5); this one only finds, reads and changes rows.
+//! decided by the module `content` (FS-DATA-11); this one only finds, reads and changes rows.
 //! Rows that other programs have left with an odd length are handed out as they are.
 //!
 //! All statements but those by rowid are served by the table's primary key, the automatic index on

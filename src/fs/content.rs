@@ -1,6 +1,7 @@
 //! The bytes of one regular file: where they are stored, reading, writing, and the size.
 //!
-//! Keeps FS-DATA-1 to FS-DATA-9 and FS-TRUNC-1 to FS-TRUNC-3.
+//! Keeps FS-DATA-1, FS-DATA-3, FS-DATA-5 to FS-DATA-12, FS-DATA-14, FS-TRUNC-1 to FS-TRUNC-3 and
+//! FS-TRUNC-5.
 //!
 //! * **Inline** (`storage_kind` 1): all bytes in `fs_inode.data_inline`, none in `fs_data`. Only for
 //!   content that was written without a gap and is not larger than `inline_threshold`.

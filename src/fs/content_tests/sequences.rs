@@ -194,8 +194,8 @@ fn check_seek(fixture: &Fixture, ino: Ino, model: &[u8], offset: u64) {
     assert_eq!(hole == offset, data != Ok(offset), "a place is either data or a hole");
 }
 
-// spec: FS-DATA-1, FS-DATA-2, FS-DATA-3, FS-DATA-4, FS-TRUNC-2, FS-ALLOC-2, FS-ALLOC-3, FS-ALLOC-4
-// spec: FS-ALLOC-5, FS-ALLOC-6, FS-SEEK-1, FS-SEEK-2, FS-COPY-1, FS-COPY-2
+// spec: FS-DATA-1, FS-DATA-3, FS-DATA-7, FS-DATA-11, FS-TRUNC-1, FS-ALLOC-1, FS-ALLOC-2, FS-ALLOC-3
+// spec: FS-ALLOC-4, FS-ALLOC-5, FS-SEEK-1, FS-SEEK-2, FS-SEEK-3, FS-COPY-1, FS-COPY-2
 #[test]
 fn every_sequence_of_operations_gives_what_plain_bytes_give() {
     let fixture = Fixture::new();
