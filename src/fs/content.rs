@@ -180,14 +180,6 @@ impl<'s> Content<'s> {
         }
     }
 
-    /// Deletes the rows of `fs_data`; the inode row is the caller's to delete.
-    ///
-    /// # Errors
-    /// What SQLite reports.
-    pub(crate) fn remove(&self) -> Result<()> {
-        self.chunks.delete_all()
-    }
-
     pub(super) fn chunk_size(&self) -> u64 {
         u64::from(self.configuration.chunk_size)
     }

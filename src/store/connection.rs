@@ -45,9 +45,8 @@ impl Opener {
     pub(super) fn new(path: &Path, options: &Options) -> Result<Self> {
         let path = resolve(path).map_err(|error| Error::host("resolve", path, error))?;
         let uri = file_uri(&path);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_URI;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         Ok(Self { path, flags, uri, timeout: options.busy_timeout, read_only: options.read_only })
     }
 

@@ -1,9 +1,7 @@
 //! chmod, chown, truncate, utimensat, access times.
 
 use agentfs::Errno;
-use agentfs::types::{
-    Access, AtimePolicy, Caller, Gid, Ino, SetAttributes, SetTime, Timestamp, Uid,
-};
+use agentfs::types::{Access, AtimePolicy, Caller, Gid, Ino, SetAttributes, SetTime, Timestamp, Uid};
 use agentfs::vfs::{DirectoryPosition, Vfs};
 
 use crate::common::{Fixture, START, errno, n};
@@ -86,8 +84,7 @@ fn times_are_set_to_the_nanosecond_also_before_1970() {
     let past = Timestamp::new(-2, 500_000_000);
     let far = Timestamp::new(5_000_000_000, 1);
     fixture.clock.advance(1);
-    let times =
-        SetAttributes { atime: Some(SetTime::At(past)), mtime: Some(SetTime::At(far)), ..changes() };
+    let times = SetAttributes { atime: Some(SetTime::At(past)), mtime: Some(SetTime::At(far)), ..changes() };
     fixture.fs.setattr(&Caller::root(), file, &times).unwrap();
     let fixture = fixture.reopen();
     let stat = fixture.stat(file);

@@ -39,8 +39,10 @@ fn a_new_database_has_the_core_tables_exactly_and_is_stamped() {
     assert_eq!(version, 5);
     let ddl = include_str!("../../spec/schema/v0.5.sql");
     let mut statement = connection
-        .prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'ext_%'
-                  AND name NOT LIKE 'sqlite_%'")
+        .prepare(
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'ext_%'
+                  AND name NOT LIKE 'sqlite_%'",
+        )
         .unwrap();
     let stored = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let mut count = 0;
@@ -82,7 +84,8 @@ fn what_is_no_agent_file_system_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     assert_eq!(problem(open(&at("missing.db"))), DatabaseProblem::Missing);
-    std::fs::write(at("text.db"), "some text that is longer than the header of a database".repeat(4)).unwrap();
+    std::fs::write(at("text.db"), "some text that is longer than the header of a database".repeat(4))
+        .unwrap();
     assert_eq!(problem(open(&at("text.db"))), DatabaseProblem::NotSqlite);
     std::fs::write(at("empty.db"), "").unwrap();
     assert!(matches!(problem(open(&at("empty.db"))), DatabaseProblem::NotAgentFs(_)));

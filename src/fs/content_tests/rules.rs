@@ -46,7 +46,7 @@ fn a_gap_makes_a_small_file_chunked() {
     assert_eq!(fixture.shape(ino), FileShape { size: 2, storage: StorageKind::Chunked });
 }
 
-// spec: FS-DATA-11
+// spec: FS-DATA-13
 #[test]
 fn zeros_over_a_hole_are_not_stored() {
     let fixture = Fixture::new();
@@ -332,16 +332,6 @@ fn writing_nothing_changes_nothing() {
     let ino = fixture.file_with(b"abc");
     fixture.change(ino, |file| file.write(50, b"")).unwrap();
     assert_eq!((fixture.all(ino), fixture.inline(ino)), (b"abc".to_vec(), Some(3)));
-}
-
-// spec: FS-REAP-4
-#[test]
-fn removal_leaves_no_rows_behind() {
-    let fixture = Fixture::new();
-    let stays = fixture.file_with(&pattern(1000));
-    let ino = fixture.foreign(600, None, &[(-3, b"odd"), (0, b"a"), (7, b"past the end")]);
-    fixture.change(ino, |file| file.remove()).unwrap();
-    assert_eq!((fixture.rows(ino), fixture.rows(stays).len()), (vec![], 2));
 }
 
 // spec: FS-DATA-14, FS-ALLOC-10
