@@ -2,7 +2,7 @@
 //!
 //! The parent runs this program again, in a session of its own, and reads the child's standard output
 //! until it is closed: one JSON line, `{"exit":0,...}` or `{"exit":6,"message":"..."}`. Then the child has
-//! nothing left that ties it to a terminal or a directory. Keeps CLI-10 (a command that mounts returns when the mount is
+//! nothing left that ties it to a terminal or a directory. Keeps MNT-7 (a command that mounts returns when the mount is
 //! usable, or says why it is not).
 
 use std::ffi::OsStr;

@@ -1,7 +1,7 @@
 //! Opening the database that a command works on, also while it is mounted.
 //!
-//! Keeps CLI-8 (a command sees what was just written through a living mount on this host) and CLI-9 (a command
-//! that changes something ends when that is durable, one that reads changes nothing and leaves one file).
+//! Keeps CLI-8 (a command that changes something ends when that is durable, and leaves one file) and CLI-9
+//! (commands work beside a mount, and see what was written through it just before).
 
 use std::fs::File;
 use std::io;

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use crate::error::{DatabaseProblem, Errno, Error};
+use crate::error::{DatabaseProblem, Errno, Error, MountProblem};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,18 @@ impl Exit {
         }
     }
 
+    const fn of_mount(problem: &MountProblem) -> Self {
+        match problem {
+            MountProblem::Missing | MountProblem::NotMounted => Self::Missing,
+            MountProblem::Occupied { .. }
+            | MountProblem::Dead
+            | MountProblem::Busy
+            | MountProblem::Lingering => Self::Busy,
+            MountProblem::Device(_) => Self::NoFuse,
+            MountProblem::NotDirectory | MountProblem::NotEmpty | MountProblem::Refused(_) => Self::Refused,
+        }
+    }
+
     fn of_io(error: &io::Error) -> Self {
         match error.raw_os_error().and_then(Errno::from_number) {
             Some(errno) => Self::of_errno(errno),
@@ -163,6 +175,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = match &error {
             Error::Database { problem, .. } => Exit::of_problem(problem),
+            Error::Mount { problem, .. } => Exit::of_mount(problem),
             Error::Invalid(_) => Exit::Usage,
             // The root of the tree, not somebody else.
             Error::Posix(Errno::EBUSY) | Error::Path { errno: Errno::EBUSY, .. } => Exit::Refused,

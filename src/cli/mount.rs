@@ -1,6 +1,6 @@
 //! `agentfs mount`: mounts a database, or lists what is mounted.
 //!
-//! Keeps CLI-10 and CLI-11. The checks that need no mount are made before anything is started, so that a mistake
+//! Keeps MNT-5 and MNT-7. The checks that need no mount are made before anything is started, so that a mistake
 //! costs nothing and is said in one place for the foreground, the background and mount(8).
 
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,9 @@ use super::init;
 use super::mount_settings::MountSettings;
 use super::output::Output;
 use super::target::Target;
-use crate::types::{AtimePolicy, Options};
+use crate::error::{DatabaseProblem, Error};
+use crate::fuse::MountState;
+use crate::types::AtimePolicy;
 use crate::{AgentFs, fuse};
 
 /// Mount a database as a file system; without arguments, list the mounts
@@ -160,8 +162,7 @@ impl Place {
         let database = match target.path.canonicalize() {
             Ok(path) => path,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let problem = crate::error::DatabaseProblem::Missing;
-                return Err(crate::Error::database(&target.path, problem).into());
+                return Err(Error::database(&target.path, DatabaseProblem::Missing).into());
             }
             Err(error) => return Err(Failure::host("open", &target.path, error)),
         };
@@ -172,14 +173,6 @@ impl Place {
             ),
             _ => Failure::host("mount on", directory, error),
         })?;
-        let mut entries =
-            std::fs::read_dir(&mountpoint).map_err(|error| Failure::host("mount on", directory, error))?;
-        if entries.next().is_some() {
-            return Err(Failure::new(
-                Exit::Refused,
-                format!("{}: not empty; choose an empty directory to mount on", directory.display()),
-            ));
-        }
         Ok(Self { shown: target.shown, database, mountpoint })
     }
 
@@ -244,11 +237,9 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn begin(database: &Path, mountpoint: &Path, settings: &MountSettings) -> Result<fuse::Mount, Failure> {
-    let mut options = Options::default();
-    options.read_only = settings.read_only;
-    options.atime = settings.atime.unwrap_or_default();
-    let fs = Arc::new(AgentFs::open(database, &options)?);
-    Ok(fuse::Mount::start(fs, mountpoint, &Default::default())?)
+    let fs = Arc::new(AgentFs::open(database, &settings.database_options())?);
+    let options = settings.mount_options(database.to_string_lossy().into_owned());
+    Ok(fuse::Mount::start(fs, mountpoint, &options)?)
 }
 
 fn serve_in_foreground(
@@ -278,10 +269,18 @@ fn serve_in_background(target: &OsStr, directory: &Path, settings: &MountSetting
     };
     if let Err(error) = daemon::report_ready() {
         tracing::error!(%error, "whoever asked for the mount is gone");
-        mount.unmount()?;
-        return Ok(());
+        mount.unmounter().unmount()?;
+        return Ok(mount.wait()?);
     }
     Ok(mount.run_until_signal()?)
+}
+
+const fn state(state: MountState) -> &'static str {
+    match state {
+        MountState::Alive => "alive",
+        MountState::Dead => "dead",
+        MountState::Silent => "silent",
+    }
 }
 
 fn list(output: &mut Output) -> Result<(), Failure> {
@@ -294,6 +293,8 @@ fn list(output: &mut Output) -> Result<(), Failure> {
                     "database": mount.source.to_string_lossy(),
                     "mountpoint": mount.mountpoint.to_string_lossy(),
                     "read_only": mount.read_only,
+                    "state": state(mount.state),
+                    "pid": mount.pid,
                 })
             })
             .collect();
@@ -305,6 +306,8 @@ fn list(output: &mut Output) -> Result<(), Failure> {
             mount.source.to_string_lossy().into_owned(),
             mount.mountpoint.to_string_lossy().into_owned(),
             if mount.read_only { "ro" } else { "rw" }.into(),
+            state(mount.state).into(),
+            mount.pid.map_or_else(|| "-".into(), |pid| pid.to_string()),
         ]);
     }
     output.table(&rows)

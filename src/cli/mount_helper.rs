@@ -1,6 +1,6 @@
 //! What mount(8) and mount.fuse3(8) call: `mount.agentfs SOURCE DIR -o OPTIONS`, or `agentfs SOURCE DIR -o OPTIONS`.
 //!
-//! So an fstab line needs no more than `ID-OR-PATH DIR fuse.agentfs OPTIONS`. Keeps CLI-12.
+//! So an fstab line needs no more than `ID-OR-PATH DIR fuse.agentfs OPTIONS`. Keeps CLI-14.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -86,7 +86,7 @@ mod tests {
         line.split(' ').map(OsString::from).collect()
     }
 
-    // spec: CLI-12
+    // spec: CLI-14
     #[test]
     fn a_mount_helper_is_known_by_its_name_or_its_shape() {
         let command = super::super::command();
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    // spec: CLI-12
+    // spec: CLI-14
     #[test]
     fn flags_may_come_together_and_anywhere() {
         let arguments = words("-nv a.db /mnt -s -o ro,sloppy-unknown -o uid=7 -t fuse.agentfs");

@@ -5,7 +5,8 @@
 use std::fmt;
 
 use super::exit::Failure;
-use crate::types::AtimePolicy;
+use crate::fuse::{KernelOption, MountOptions};
+use crate::types::{AtimePolicy, Options};
 
 /// What was asked for; `None` leaves the library's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,13 +18,13 @@ pub(crate) struct MountSettings {
     pub(crate) workers: Option<usize>,
     pub(crate) no_pin: bool,
     pub(crate) atime: Option<AtimePolicy>,
-    pub(crate) device_files: bool,
-    pub(crate) no_set_id: bool,
-    pub(crate) no_exec: bool,
+    pub(crate) nonempty: bool,
+    /// In the order in which they were given; a later one wins.
+    pub(crate) kernel: Vec<KernelOption>,
 }
 
 /// Options for mount(8), udev, systemd and init scripts, which mean nothing to a file system.
-const FOR_OTHERS: [&str; 22] = [
+const FOR_OTHERS: [&str; 20] = [
     "defaults",
     "auto",
     "noauto",
@@ -35,16 +36,14 @@ const FOR_OTHERS: [&str; 22] = [
     "_netdev",
     "nofail",
     "async",
-    "rw",
-    "exec",
-    "suid",
-    "nodev",
     "default_permissions",
     "diratime",
     "nodiratime",
     "silent",
     "loud",
+    "iversion",
     "noiversion",
+    "lazytime",
     "nolazytime",
 ];
 
@@ -77,15 +76,40 @@ impl MountSettings {
             ("relatime" | "norelatime" | "atime", None) => self.atime = Some(AtimePolicy::Relative),
             ("strictatime", None) => self.atime = Some(AtimePolicy::Strict),
             ("nostrictatime", None) => self.atime = Some(AtimePolicy::Relative),
-            ("dev", None) => self.device_files = true,
-            ("nodev", None) => self.device_files = false,
-            ("nosuid", None) => self.no_set_id = true,
-            ("suid", None) => self.no_set_id = false,
-            ("noexec", None) => self.no_exec = true,
-            ("exec", None) => self.no_exec = false,
+            ("nonempty", None) => self.nonempty = true,
+            ("suid" | "nosuid" | "dev" | "nodev" | "exec" | "noexec" | "sync" | "dirsync", None) => {
+                self.kernel.push(name.parse()?);
+            }
             _ => return Ok(is_for_others || value.is_none() && FOR_OTHERS.contains(&name)),
         }
         Ok(true)
+    }
+}
+
+impl MountSettings {
+    /// How the database is opened for such a mount.
+    pub(crate) fn database_options(&self) -> Options {
+        let mut options = Options::default();
+        options.read_only = self.read_only;
+        options.atime = self.atime.unwrap_or_default();
+        options
+    }
+
+    /// How the library mounts it; `source` is what the list of mounts shows.
+    pub(crate) fn mount_options(&self, source: String) -> MountOptions {
+        let mut options = MountOptions::new(source);
+        options.read_only = self.read_only;
+        options.allow_other = self.allow_other;
+        options.uid = self.uid;
+        options.gid = self.gid;
+        options.workers = self.workers;
+        options.pin = !self.no_pin;
+        options.nonempty = self.nonempty;
+        options.kernel.clone_from(&self.kernel);
+        if self.atime == Some(AtimePolicy::Never) {
+            options.kernel.push(KernelOption::NoAtime);
+        }
+        options
     }
 }
 
@@ -99,15 +123,16 @@ impl fmt::Display for MountSettings {
         let flags = [
             (self.allow_other, "allow_other"),
             (self.no_pin, "nopin"),
-            (self.device_files, "dev"),
-            (self.no_set_id, "nosuid"),
-            (self.no_exec, "noexec"),
+            (self.nonempty, "nonempty"),
             (self.atime == Some(AtimePolicy::Never), "noatime"),
             (self.atime == Some(AtimePolicy::Relative), "relatime"),
             (self.atime == Some(AtimePolicy::Strict), "strictatime"),
         ];
         for (_, name) in flags.iter().filter(|(set, _)| *set) {
             write!(f, ",{name}")?;
+        }
+        for option in &self.kernel {
+            write!(f, ",{}", option.word())?;
         }
         if let Some(uid) = self.uid {
             write!(f, ",uid={uid}")?;
@@ -132,7 +157,7 @@ mod tests {
         settings
     }
 
-    // spec: CLI-12
+    // spec: CLI-14
     #[test]
     fn options_survive_their_text_form() {
         for options in [
@@ -146,10 +171,11 @@ mod tests {
         }
     }
 
-    // spec: CLI-12
+    // spec: CLI-14
     #[test]
     fn what_is_meant_for_mount_8_is_ignored_and_the_unknown_is_refused() {
-        let others = "defaults,user,noauto,_netdev,nofail,x-systemd.automount,x-gvfs-name=a,comment=b,rw";
+        let others =
+            "defaults,user,noauto,_netdev,nofail,x-systemd.automount,x-gvfs-name=a,comment=b,rw,async";
         assert_eq!(parsed(others), MountSettings::default());
         let mut settings = MountSettings::default();
         for unknown in ["frobnicate", "uid", "uid=me", "ro=1", "uid=-1"] {
@@ -158,7 +184,7 @@ mod tests {
         assert!(settings.add("frobnicate", true).is_ok());
     }
 
-    // spec: CLI-12
+    // spec: CLI-14
     #[test]
     fn the_last_of_two_options_that_exclude_each_other_wins() {
         assert!(!parsed("ro,rw").read_only);

@@ -1,7 +1,7 @@
 //! What a command answers: text or one JSON value on standard output, nothing else.
 //!
-//! Keeps CLI-3 (a closed output ends quietly) and CLI-4 (stable JSON shapes; byte strings that are not UTF-8
-//! are not lost). Warnings go to standard error, and never make a command fail.
+//! Keeps CLI-3 (a closed output ends quietly), CLI-4 (stable JSON shapes; byte strings that are not UTF-8
+//! are not lost) and CLI-10 (names cannot control a terminal). Warnings go to standard error, and never make a command fail.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 

@@ -1,4 +1,4 @@
-//! `agentfs unmount`: ends a mount. Keeps CLI-11: it returns when everything is on the disk.
+//! `agentfs unmount`: ends a mount. Keeps MNT-8: it returns when everything is on the disk.
 
 use std::path::PathBuf;
 

@@ -151,7 +151,7 @@ impl Change {
 mod tests {
     use super::*;
 
-    // spec: CLI-12
+    // spec: CLI-1
     #[test]
     fn modes_mean_what_they_mean_to_chmod() {
         let of =

@@ -151,7 +151,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    // spec: CLI-13
+    // spec: CLI-1
     #[test]
     fn sizes_are_numbers_with_a_sign_and_a_unit() {
         assert_eq!("+10k".parse(), Ok(Size::AtLeast(10 << 10)));

@@ -1,4 +1,4 @@
-//! `agentfs fs`: files of a database without a mount. Keeps CLI-13 to CLI-17.
+//! `agentfs fs`: files of a database without a mount. Keeps CLI-13.
 //!
 //! Paths inside are absolute, with or without the '/' in front. Commands read as `agentfs fs VERB ID [PATH]`.
 

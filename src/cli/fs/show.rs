@@ -104,7 +104,7 @@ pub(super) fn json(
 mod tests {
     use super::*;
 
-    // spec: CLI-13
+    // spec: CLI-3
     #[test]
     fn modes_read_as_in_ls() {
         for (bits, text) in [
