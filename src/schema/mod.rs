@@ -41,8 +41,21 @@ const REQUIRED: [(&str, &[&str]); 6] = [
     (
         "fs_inode",
         &[
-            "ino", "mode", "nlink", "uid", "gid", "size", "atime", "mtime", "ctime", "rdev", "atime_nsec",
-            "mtime_nsec", "ctime_nsec", "data_inline", "storage_kind",
+            "ino",
+            "mode",
+            "nlink",
+            "uid",
+            "gid",
+            "size",
+            "atime",
+            "mtime",
+            "ctime",
+            "rdev",
+            "atime_nsec",
+            "mtime_nsec",
+            "ctime_nsec",
+            "data_inline",
+            "storage_kind",
         ],
     ),
     ("fs_dentry", &["id", "name", "parent_ino", "ino"]),
@@ -140,7 +153,10 @@ mod tests {
         assert!(matches!(recognise(&observed(5, &required[1..])), Err(DatabaseProblem::NotAgentFs(_))));
         assert!(matches!(recognise(&observed(6, &required)), Err(DatabaseProblem::Newer(_))));
         assert!(matches!(recognise(&observed(4, &required)), Err(DatabaseProblem::Older(_))));
-        assert!(matches!(recognise(&observed(7, &[("songs", &["id"])])), Err(DatabaseProblem::NotAgentFs(_))));
+        assert!(matches!(
+            recognise(&observed(7, &[("songs", &["id"])])),
+            Err(DatabaseProblem::NotAgentFs(_))
+        ));
         assert!(matches!(recognise(&observed(0, &[])), Err(DatabaseProblem::NotAgentFs(_))));
     }
 }

@@ -120,13 +120,7 @@ impl Opener {
                 "INSERT INTO fs_inode (ino, mode, nlink, uid, gid, size, atime, mtime, ctime,
                    atime_nsec, mtime_nsec, ctime_nsec)
                  VALUES (1, ?1, 1, ?2, ?3, 0, ?4, ?4, ?4, ?5, ?5, ?5)",
-                (
-                    Mode::new(FileKind::Directory, 0o755).bits(),
-                    uid.0,
-                    gid.0,
-                    now.seconds,
-                    now.nanoseconds,
-                ),
+                (Mode::new(FileKind::Directory, 0o755).bits(), uid.0, gid.0, now.seconds, now.nanoseconds),
             )?;
             transaction.pragma_update(None, "user_version", schema::USER_VERSION)?;
             transaction.commit()
@@ -196,7 +190,8 @@ impl Opener {
             connection.pragma_update(None, "query_only", true)?;
             return Ok(());
         }
-        let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         if mode != "wal" {
             return Err(rusqlite::Error::SqliteFailure(
                 rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY),
@@ -226,7 +221,9 @@ impl Opener {
         let root: Option<u32> = connection
             .query_row("SELECT mode FROM fs_inode WHERE ino = 1", [], |row| row.get(0))
             .map(Some)
-            .or_else(|error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(error) })
+            .or_else(
+                |error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(error) },
+            )
             .map_err(|error| self.problem(error))?;
         if !root.and_then(Mode::from_bits).is_some_and(Mode::is_directory) {
             let problem = DatabaseProblem::Corrupt("inode 1 is not a directory".into());
@@ -264,7 +261,9 @@ impl Opener {
 
     /// What a failure of SQLite while opening means for the person who asked.
     pub(super) fn problem(&self, error: rusqlite::Error) -> Error {
-        use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied, ReadOnly};
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied, ReadOnly,
+        };
         let problem = match error.sqlite_error_code() {
             Some(NotADatabase) => DatabaseProblem::NotSqlite,
             _ if is_damage(&error) => DatabaseProblem::Corrupt(error.to_string()),
@@ -281,7 +280,8 @@ pub(super) const REGISTER_EXTENSION: &str =
     "INSERT INTO ext_registry (name, version) VALUES (?, ?) ON CONFLICT(name) DO NOTHING";
 
 fn validate(options: &Options) -> Result<()> {
-    let power = |value: u32, range: std::ops::RangeInclusive<u32>| value.is_power_of_two() && range.contains(&value);
+    let power =
+        |value: u32, range: std::ops::RangeInclusive<u32>| value.is_power_of_two() && range.contains(&value);
     if !power(options.chunk_size, 512..=16 << 20) {
         return Err(Error::Invalid(format!(
             "chunk size {} is not a power of two from 512 to 16777216",

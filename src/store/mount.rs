@@ -106,7 +106,8 @@ impl Session<'_> {
             self.define(schema::EXTENSION_DDL)?;
         }
         self.execute(REGISTER_EXTENSION, (extension, schema::EXTENSION_VERSION))?;
-        let version = self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
+        let version =
+            self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
         match version {
             Some(schema::EXTENSION_VERSION) => Ok(()),
             _ => Err(Errno::EINVAL.into()),

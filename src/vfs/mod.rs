@@ -209,13 +209,8 @@ pub trait Vfs: Send + Sync {
     ///
     /// # Errors
     /// As [`mknod`](Self::mknod).
-    fn symlink(
-        &self,
-        caller: &Caller,
-        parent: Ino,
-        name: Name<'_>,
-        target: Target<'_>,
-    ) -> Result<Attributes>;
+    fn symlink(&self, caller: &Caller, parent: Ino, name: Name<'_>, target: Target<'_>)
+    -> Result<Attributes>;
 
     /// Gives `ino` another name.
     ///
