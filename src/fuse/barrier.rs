@@ -1,37 +1,49 @@
-//! fsync without blocking all workers: a barrier waits for the disk, and the requests that would keep
-//! the disk busy, or other callers served, must go on meanwhile.
+//! The requests that may have to wait, and the thread on which they do, so that a worker is always left.
 //!
-//! Keeps DUR-3 at the mount. As long as a worker is left over, a barrier runs where it arrived (no
-//! thread is woken for it); the others go to one thread, which answers all that wait with one flush.
+//! **Barriers** wait for the disk. As long as another worker is free one runs where it arrived, and
+//! no thread is woken for it; the others come here and all that wait share one flush (DUR-3).
+//!
+//! **Seeks** for data and holes wait for the kernel: it does not write its dirty pages back before it
+//! asks (unlike before a copy or a punched hole), so what was just written would be taken for a
+//! hole, and a copying program would lose it (FS-SEEK-4). Invalidating the inode writes them back, and
+//! sends the writes to the workers: a worker must not wait for that.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-use fuser::ReplyEmpty;
+use fuser::{ReplyEmpty, ReplyLseek};
 
 use super::convert::errno;
+use super::notify::Kernel;
+use crate::error::Result;
 use crate::types::Ino;
-use crate::vfs::Vfs;
+use crate::vfs::{SeekTo, Vfs};
 
 pub(super) struct Barriers {
     vfs: Arc<dyn Vfs>,
     /// Workers that wait in a barrier now, and how many may.
     waiting: AtomicUsize,
     allowed: usize,
-    queue: Option<Sender<(Ino, ReplyEmpty)>>,
+    queue: Option<Sender<Waiting>>,
     thread: Option<JoinHandle<()>>,
+}
+
+enum Waiting {
+    Barrier(Ino, ReplyEmpty),
+    Seek { ino: Ino, offset: u64, to: SeekTo, reply: ReplyLseek },
 }
 
 impl Barriers {
     /// For `workers` workers.
-    pub(super) fn start(vfs: Arc<dyn Vfs>, workers: usize) -> std::io::Result<Self> {
+    pub(super) fn start(vfs: Arc<dyn Vfs>, kernel: Arc<Kernel>, workers: usize) -> std::io::Result<Self> {
         let (queue, waiting) = mpsc::channel();
         let below = Arc::clone(&vfs);
         let thread = std::thread::Builder::new().name("agentfs-barrier".into());
-        let thread = thread.spawn(move || serve(&*below, &waiting))?;
+        let thread = thread.spawn(move || serve(&*below, &kernel, &waiting))?;
         let allowed = workers.saturating_sub(1);
         Ok(Self { vfs, waiting: AtomicUsize::new(0), allowed, queue: Some(queue), thread: Some(thread) })
     }
@@ -40,13 +52,21 @@ impl Barriers {
     pub(super) fn fsync(&self, ino: Ino, reply: ReplyEmpty) {
         let place = Place(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) < self.allowed {
-            return answer(reply, self.vfs.fsync(ino), ino);
+            return answer(reply, &self.vfs.fsync(ino), ino);
         }
         drop(place);
-        match &self.queue {
-            // Without the thread the reply comes back, and is dropped with an I/O error.
-            Some(queue) => drop(queue.send((ino, reply))),
-            None => reply.error(fuser::Errno::EIO),
+        self.wait(Waiting::Barrier(ino, reply));
+    }
+
+    /// Answers `reply` with the next data or hole of `ino`, dirty pages in the kernel included.
+    pub(super) fn seek(&self, ino: Ino, offset: u64, to: SeekTo, reply: ReplyLseek) {
+        self.wait(Waiting::Seek { ino, offset, to, reply });
+    }
+
+    fn wait(&self, waiting: Waiting) {
+        if let Some(queue) = &self.queue {
+            // Without the thread the reply is dropped, and with that answered with EIO.
+            let _ = queue.send(waiting);
         }
     }
 }
@@ -69,27 +89,47 @@ impl Drop for Barriers {
     }
 }
 
-fn serve(vfs: &dyn Vfs, waiting: &Receiver<(Ino, ReplyEmpty)>) {
-    while let Ok((ino, reply)) = waiting.recv() {
-        let mut together: BTreeMap<Ino, Vec<ReplyEmpty>> = BTreeMap::from([(ino, vec![reply])]);
-        for (ino, reply) in waiting.try_iter() {
-            together.entry(ino).or_default().push(reply);
-        }
-        for (ino, replies) in together {
-            let outcome = vfs.fsync(ino);
-            for reply in replies {
-                match &outcome {
-                    Ok(()) => reply.ok(),
-                    Err(error) => reply.error(errno("fsync", ino.0, error)),
+fn serve(vfs: &dyn Vfs, kernel: &Kernel, queue: &Receiver<Waiting>) {
+    while let Ok(first) = queue.recv() {
+        let mut barriers: BTreeMap<Ino, Vec<ReplyEmpty>> = BTreeMap::new();
+        for waiting in [first].into_iter().chain(queue.try_iter()) {
+            match waiting {
+                Waiting::Barrier(ino, reply) => barriers.entry(ino).or_default().push(reply),
+                Waiting::Seek { ino, offset, to, reply } => {
+                    guarded("lseek", || seek(vfs, kernel, ino, offset, to, reply));
                 }
             }
+        }
+        for (ino, replies) in barriers {
+            guarded("fsync", || {
+                let outcome = vfs.fsync(ino);
+                replies.into_iter().for_each(|reply| answer(reply, &outcome, ino));
+            });
         }
     }
 }
 
-fn answer(reply: ReplyEmpty, outcome: crate::Result<()>, ino: Ino) {
+fn seek(vfs: &dyn Vfs, kernel: &Kernel, ino: Ino, offset: u64, to: SeekTo, reply: ReplyLseek) {
+    if let Err(error) = kernel.invalidate_inode(ino) {
+        tracing::debug!(%ino, %error, "dirty pages could not be fetched");
+        return reply.error(fuser::Errno::EIO);
+    }
+    match vfs.seek(ino, offset, to) {
+        Ok(found) => reply.offset(found.cast_signed()),
+        Err(error) => reply.error(errno("lseek", ino.0, &error)),
+    }
+}
+
+fn answer(reply: ReplyEmpty, outcome: &Result<()>, ino: Ino) {
     match outcome {
         Ok(()) => reply.ok(),
-        Err(error) => reply.error(errno("fsync", ino.0, &error)),
+        Err(error) => reply.error(errno("fsync", ino.0, error)),
+    }
+}
+
+/// A panic costs the requests concerned (their replies are dropped, which answers EIO), not the thread.
+fn guarded(operation: &'static str, run: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(run)).is_err() {
+        tracing::error!(operation, "a request panicked and was answered with EIO");
     }
 }

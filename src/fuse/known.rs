@@ -259,7 +259,7 @@ pub(super) fn fingerprint(of: &Attributes) -> u64 {
 }
 
 const fn mix(value: u64) -> u64 {
-    let product = value as u128 * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    let product = value as u128 * 0x9e37_79b9_7f4a_7c15;
     (product >> 64) as u64 ^ product as u64
 }
 

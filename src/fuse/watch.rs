@@ -47,7 +47,7 @@ impl Watcher {
     pub(super) fn start(
         vfs: Arc<dyn Vfs>,
         known: Arc<KnownInodes>,
-        kernel: Kernel,
+        kernel: Arc<Kernel>,
         changes: ReadChanges,
     ) -> std::io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
@@ -72,7 +72,7 @@ impl Watcher {
 struct Watch {
     vfs: Arc<dyn Vfs>,
     known: Arc<KnownInodes>,
-    kernel: Kernel,
+    kernel: Arc<Kernel>,
     changes: ReadChanges,
     seen: Changes,
     /// The last pass that began with nothing new; what was touched since may mix ours and theirs.
