@@ -75,7 +75,6 @@ errno! {
     ENOSPC = 28, "no space left on device";
     EROFS = 30, "read-only file system";
     EMLINK = 31, "too many links";
-    EPIPE = 32, "broken pipe";
     ERANGE = 34, "result too large for the buffer";
     ENAMETOOLONG = 36, "file name too long";
     ENOSYS = 38, "function not implemented";

@@ -1,13 +1,15 @@
 //! The rows of one file in `fs_data`: every statement on that table stands here.
 //!
 //! A row holds the bytes of one chunk. What its length should be, and when a row may be missing, is
-//! decided by the module `content` (FS-DATA-3, FS-DATA-5); this one only finds, reads and changes rows.
+//! decided by the module `content` (FS-DATA-11); this one only finds, reads and changes rows.
 //! Rows that other programs have left with an odd length are handed out as they are.
 //!
 //! All statements but those by rowid are served by the table's primary key, the automatic index on
 //! (ino, chunk_index).
 
 use std::ops::{ControlFlow, Range};
+
+use rusqlite::Row;
 
 use crate::error::Result;
 use crate::store::{Session, bytes};
@@ -76,6 +78,11 @@ impl ChunkIndex {
     const fn sql(self) -> i64 {
         self.0.cast_signed()
     }
+
+    /// Reads the number from a row that was asked for by a range of such numbers.
+    fn of(row: &Row<'_>, column: usize) -> rusqlite::Result<Self> {
+        Ok(Self(row.get::<_, i64>(column)?.cast_unsigned()))
+    }
 }
 
 /// A part of one chunk: the bytes `from..to`, counted from the start of the chunk.
@@ -133,13 +140,18 @@ impl<'s> Chunks<'s> {
 
     pub(super) fn find(&self, index: ChunkIndex) -> Result<Option<StoredChunk>> {
         self.session.row(FIND, (self.ino, index.sql()), |row| {
-            Ok(StoredChunk { rowid: row.get(0)?, length: row.get(1)? })
+            Ok(StoredChunk { rowid: row.get(0)?, length: row.get::<_, i64>(1)? as usize })
         })
     }
 
     pub(super) fn load(&self, chunk: StoredChunk) -> Result<Vec<u8>> {
         let data = self.session.row(LOAD, [chunk.rowid], |row| Ok(bytes(row, 0)?.to_vec()))?;
         Ok(data.unwrap_or_default())
+    }
+
+    /// Reads bytes inside a stored chunk, without the pages behind them.
+    pub(super) fn load_part(&self, chunk: StoredChunk, from: usize, into: &mut [u8]) -> Result<()> {
+        self.session.read_blob(TABLE, COLUMN, chunk.rowid, from, into)
     }
 
     /// Calls `visit` with each chunk that is stored, in order.
@@ -149,22 +161,21 @@ impl<'s> Chunks<'s> {
         mut visit: impl FnMut(ChunkIndex, &[u8]),
     ) -> Result<()> {
         self.session.each(READ, (self.ino, range.start.sql(), range.end.sql()), |row| {
-            visit(ChunkIndex(row.get(0)?), bytes(row, 1)?);
+            visit(ChunkIndex::of(row, 0)?, bytes(row, 1)?);
             Ok(ControlFlow::Continue(()))
         })
     }
 
     /// The first chunk in the range that is stored.
     pub(super) fn first_stored(&self, range: Range<ChunkIndex>) -> Result<Option<ChunkIndex>> {
-        self.session
-            .row(LIST, (self.ino, range.start.sql(), range.end.sql()), |row| Ok(ChunkIndex(row.get(0)?)))
+        self.session.row(LIST, (self.ino, range.start.sql(), range.end.sql()), |row| ChunkIndex::of(row, 0))
     }
 
     /// The first chunk in the range that is missing; the end of the range when none is.
     pub(super) fn first_missing(&self, range: Range<ChunkIndex>) -> Result<ChunkIndex> {
         let mut expected = range.start;
         self.session.each(LIST, (self.ino, range.start.sql(), range.end.sql()), |row| {
-            if row.get::<_, u64>(0)? != expected.0 {
+            if ChunkIndex::of(row, 0)? != expected {
                 return Ok(ControlFlow::Break(()));
             }
             expected = expected.next();
@@ -175,8 +186,8 @@ impl<'s> Chunks<'s> {
 
     /// How many chunks below `end` are stored.
     pub(super) fn count(&self, end: ChunkIndex) -> Result<u64> {
-        let count = self.session.row(COUNT, (self.ino, end.sql()), |row| row.get(0))?;
-        Ok(count.unwrap_or_default())
+        let count = self.session.row(COUNT, (self.ino, end.sql()), |row| row.get::<_, i64>(0))?;
+        Ok(count.unwrap_or_default().cast_unsigned())
     }
 
     /// Stores a chunk, new or in the place of what was stored.
@@ -227,7 +238,7 @@ impl<'s> Chunks<'s> {
             let parameters = (self.ino, start.sql(), end.sql());
             let rows = self
                 .session
-                .rows(sql, parameters, |row| Ok((row.get::<_, i64>(0)?, ChunkIndex(row.get(1)?))))?;
+                .rows(sql, parameters, |row| Ok((row.get::<_, i64>(0)?, ChunkIndex::of(row, 1)?)))?;
             let Some(&(_, last)) = rows.last() else { return Ok(()) };
             for &(rowid, index) in &rows {
                 let moved = match shift {

@@ -1,6 +1,7 @@
 //! The bytes of one regular file: where they are stored, reading, writing, and the size.
 //!
-//! Keeps FS-DATA-1 to FS-DATA-9 and FS-TRUNC-1 to FS-TRUNC-3.
+//! Keeps FS-DATA-1, FS-DATA-3, FS-DATA-5 to FS-DATA-12, FS-DATA-14, FS-TRUNC-1 to FS-TRUNC-3 and
+//! FS-TRUNC-5.
 //!
 //! * **Inline** (`storage_kind` 1): all bytes in `fs_inode.data_inline`, none in `fs_data`. Only for
 //!   content that was written without a gap and is not larger than `inline_threshold`.
@@ -29,12 +30,16 @@ use crate::types::Ino;
 pub(crate) const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 // The table by its key, ino.
-const LOAD_INLINE: &str = "SELECT data_inline FROM fs_inode WHERE ino = ?1";
+const LOAD_INLINE: &str = "SELECT coalesce(data_inline, x'') FROM fs_inode WHERE ino = ?1";
 // The table by its key, ino.
 const SAVE_INLINE: &str = "UPDATE fs_inode SET size = ?2, storage_kind = 1, data_inline = ?3 WHERE ino = ?1";
 // The table by its key, ino.
 const SAVE_CHUNKED: &str =
     "UPDATE fs_inode SET size = ?2, storage_kind = 0, data_inline = NULL WHERE ino = ?1";
+
+/// A read of at most one part in this many of a chunk takes the bytes from the row in place. That costs
+/// less than loading the row, above all when its pages must be read from the file first.
+const SMALL_READ: u64 = 4;
 
 /// Where a file's bytes are: `fs_inode.storage_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,15 +97,7 @@ impl<'s> Content<'s> {
         let mut found = vec![0; (end - offset) as usize];
         match self.shape.storage {
             StorageKind::Inline => copy_overlap(&mut found, offset, &self.load_inline()?, 0),
-            StorageKind::Chunked => {
-                let chunk_size = self.chunk_size();
-                let last = ChunkIndex::containing(end - 1, chunk_size);
-                let range = ChunkIndex::containing(offset, chunk_size)..last.next();
-                self.chunks.read(range, |index, data| {
-                    let data = &data[..data.len().min(chunk_size as usize)];
-                    copy_overlap(&mut found, offset, data, index.start(chunk_size));
-                })?;
-            }
+            StorageKind::Chunked => self.read_chunks(offset, &mut found)?,
         }
         Ok(found)
     }
@@ -183,14 +180,6 @@ impl<'s> Content<'s> {
         }
     }
 
-    /// Deletes the rows of `fs_data`; the inode row is the caller's to delete.
-    ///
-    /// # Errors
-    /// What SQLite reports.
-    pub(crate) fn remove(&self) -> Result<()> {
-        self.chunks.delete_all()
-    }
-
     pub(super) fn chunk_size(&self) -> u64 {
         u64::from(self.configuration.chunk_size)
     }
@@ -202,6 +191,27 @@ impl<'s> Content<'s> {
     /// Bytes of the chunk that lie in a file of `size` bytes.
     pub(super) fn bytes_of(&self, index: ChunkIndex, size: u64) -> usize {
         size.saturating_sub(index.start(self.chunk_size())).min(self.chunk_size()) as usize
+    }
+
+    /// Fills `found`, which is not empty and all zeros, with what is stored from `offset` on.
+    fn read_chunks(&self, offset: u64, found: &mut [u8]) -> Result<()> {
+        let chunk_size = self.chunk_size();
+        let last_byte = offset + found.len() as u64 - 1;
+        let first = ChunkIndex::containing(offset, chunk_size);
+        let last = ChunkIndex::containing(last_byte, chunk_size);
+        if first == last && found.len() as u64 <= chunk_size / SMALL_READ {
+            let Some(stored) = self.chunks.find(first)? else { return Ok(()) };
+            let from = (offset - first.start(chunk_size)) as usize;
+            let available = stored.length.saturating_sub(from).min(found.len());
+            return match available {
+                0 => Ok(()),
+                _ => self.chunks.load_part(stored, from, &mut found[..available]),
+            };
+        }
+        self.chunks.read(first..last.next(), |index, data| {
+            let data = &data[..data.len().min(chunk_size as usize)];
+            copy_overlap(found, offset, data, index.start(chunk_size));
+        })
     }
 
     fn write_inline(&mut self, offset: usize, data: &[u8]) -> Result<()> {
@@ -299,11 +309,8 @@ impl<'s> Content<'s> {
 
     /// What `data_inline` holds, which other programs may have left shorter or longer than the size.
     pub(super) fn load_inline(&self) -> Result<Vec<u8>> {
-        let content =
-            self.session.row(LOAD_INLINE, [self.ino.0.cast_signed()], |row| match row.get_ref(0)? {
-                rusqlite::types::ValueRef::Null => Ok(Vec::new()),
-                _ => Ok(bytes(row, 0)?.to_vec()),
-            })?;
+        let parameters = [self.ino.0.cast_signed()];
+        let content = self.session.row(LOAD_INLINE, parameters, |row| Ok(bytes(row, 0)?.to_vec()))?;
         content.ok_or_else(|| Errno::ESTALE.into())
     }
 

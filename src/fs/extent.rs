@@ -1,8 +1,8 @@
 //! Ranges of a regular file: the modes of `fallocate(2)`, `SEEK_DATA` and `SEEK_HOLE`, copies.
 //!
-//! Keeps FS-ALLOC-1 to FS-ALLOC-6, FS-SEEK-1, FS-SEEK-2 and FS-COPY-1 to FS-COPY-4. The granularity of
-//! holes is the chunk: a chunk without a row is a hole, everything else is data, also when it reads
-//! as zeros. The work is proportional to the rows that exist in a range, never to its length.
+//! Keeps FS-ALLOC-1 to FS-ALLOC-8, FS-ALLOC-10, FS-SEEK-1 to FS-SEEK-3 and FS-COPY-1 to FS-COPY-3. The
+//! granularity of holes is the chunk: a chunk without a row is a hole, everything else is data, also
+//! when it reads as zeros. The work is proportional to the rows that exist in a range, never to its length.
 //!
 //! Space is not reserved here: SQLite knows no blocks that belong to a row and are not written. That
 //! there is room is checked by the caller.
@@ -16,9 +16,6 @@ use crate::vfs::SeekTo;
 
 /// Bytes that a copy holds in memory at a time, rounded to whole chunks.
 const COPY_STEP_BYTES: u64 = 1 << 20;
-/// Bytes of data that one copy moves at most: what is changed stays in memory until the group is
-/// committed, and a caller of `copy_file_range(2)` has to expect a short count.
-const COPY_BYTES: u64 = 32 << 20;
 
 impl Content<'_> {
     /// Mode 0 and KEEP_SIZE: the bytes of the range exist, reading as zeros where nothing was written.
@@ -117,21 +114,28 @@ impl Content<'_> {
         if offset >= size {
             return Err(Errno::ENXIO.into());
         }
-        let chunk_size = self.chunk_size();
-        let first = ChunkIndex::containing(offset, chunk_size);
-        let past_end = ChunkIndex::at_or_after(size, chunk_size);
         match (to, storage) {
             (SeekTo::Data, StorageKind::Inline) => Ok(offset),
-            (SeekTo::Hole, StorageKind::Inline) => Ok(size),
             (SeekTo::Data, StorageKind::Chunked) => {
+                let chunk_size = self.chunk_size();
+                let first = ChunkIndex::containing(offset, chunk_size);
+                let past_end = ChunkIndex::at_or_after(size, chunk_size);
                 let stored = self.chunks.first_stored(first..past_end)?.ok_or(Errno::ENXIO)?;
                 Ok(stored.start(chunk_size).max(offset))
             }
-            (SeekTo::Hole, StorageKind::Chunked) => {
-                let missing = self.chunks.first_missing(first..past_end)?;
-                Ok(missing.start(chunk_size).clamp(offset, size))
-            }
+            (SeekTo::Hole, _) => self.data_end(offset, size),
         }
+    }
+
+    /// Where the data at `offset` ends, looking no further than `limit`, which is inside the file.
+    fn data_end(&self, offset: u64, limit: u64) -> Result<u64> {
+        if self.shape.storage == StorageKind::Inline {
+            return Ok(limit);
+        }
+        let chunk_size = self.chunk_size();
+        let first = ChunkIndex::containing(offset, chunk_size);
+        let missing = self.chunks.first_missing(first..ChunkIndex::at_or_after(limit, chunk_size))?;
+        Ok(missing.start(chunk_size).clamp(offset, limit))
     }
 
     fn is_aligned(&self, offset: u64, length: u64) -> bool {
@@ -142,11 +146,7 @@ impl Content<'_> {
     fn punch_chunks(&self, offset: u64, end: u64) -> Result<()> {
         let chunk_size = self.chunk_size();
         let first_whole = ChunkIndex::at_or_after(offset, chunk_size);
-        // A chunk that the file ends in is whole up to there.
-        let after_whole = match end == self.shape.size {
-            true => ChunkIndex::at_or_after(end, chunk_size),
-            false => ChunkIndex::containing(end, chunk_size),
-        };
+        let after_whole = ChunkIndex::containing(end, chunk_size);
         let head = ChunkIndex::containing(offset, chunk_size);
         if head < first_whole {
             let start = head.start(chunk_size);
@@ -182,12 +182,12 @@ impl Content<'_> {
 }
 
 /// Copies up to `length` bytes from one file, or another place in the same one, and returns how
-/// many. Fewer at the end of the source, and when there is more data than one operation may move
-/// (32 MiB, holes not counted). Holes of whole chunks stay holes.
+/// many; fewer only at the end of the source. Holes of whole chunks stay holes. How much one operation
+/// may change at most is for the caller to say: it stays in memory until the group is committed.
 ///
 /// # Errors
-/// EINVAL when the ranges overlap in one file; EFBIG when `to` cannot hold a single byte at
-/// `to_offset`; what [`Content::read`] and [`Content::write`] return.
+/// EFBIG when `to` cannot hold what there is to copy; EINVAL when the ranges overlap in one file; what
+/// [`Content::read`] and [`Content::write`] return.
 pub(crate) fn copy_range(
     session: &Session<'_>,
     configuration: Configuration,
@@ -202,17 +202,16 @@ pub(crate) fn copy_range(
     if length == 0 {
         return Ok(0);
     }
-    let room = MAX_FILE_BYTES.checked_sub(to_offset).filter(|room| *room > 0).ok_or(Errno::EFBIG)?;
-    let length = length.min(room);
+    let to_end = end_of(to_offset, length)?;
     let end = from_offset + length;
     let same_file = ino == to.ino;
-    if same_file && from_offset < to_offset + length && to_offset < end {
+    if same_file && from_offset < to_end && to_offset < end {
         return Err(Errno::EINVAL.into());
     }
     let chunk_size = to.chunk_size();
     let step = (COPY_STEP_BYTES / chunk_size).max(1) * chunk_size;
-    let (mut at, mut budget) = (from_offset, COPY_BYTES);
-    while at < end && budget > 0 {
+    let mut at = from_offset;
+    while at < end {
         let target = to_offset + (at - from_offset);
         // In the same file the layout may change under the copy.
         let shape = if same_file { to.shape() } else { shape };
@@ -227,17 +226,15 @@ pub(crate) fn copy_range(
             continue;
         }
         // Up to a border between chunks of the target, so that each is written once.
-        let step = (step - target % chunk_size).min(budget);
-        let hole = source.seek(at, SeekTo::Hole)?.min(end).min(at + step);
-        to.write(target, &source.read(at, (hole - at) as usize)?)?;
-        budget -= hole - at;
-        at = hole;
+        let step = step - target % chunk_size;
+        let data_end = source.data_end(at, end.min(at + step))?;
+        to.write(target, &source.read(at, (data_end - at) as usize)?)?;
+        at = data_end;
     }
-    let copied = at - from_offset;
-    if to_offset + copied > to.shape().size {
-        to.set_size(to_offset + copied)?;
+    if to_end > to.shape().size {
+        to.set_size(to_end)?;
     }
-    Ok(copied)
+    Ok(length)
 }
 
 /// The end of a range that a caller has given.

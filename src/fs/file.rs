@@ -107,7 +107,6 @@ impl Operation<'_> {
         match inode.mode.kind() {
             FileKind::Regular => {}
             FileKind::Directory => return Err(Errno::EISDIR.into()),
-            FileKind::Fifo => return Err(Errno::EPIPE.into()),
             _ => return Err(Errno::ENODEV.into()),
         }
         checked_end(offset, length)?;

@@ -53,7 +53,10 @@ impl Inode {
 
     fn from_row(ino: Ino, row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let time = |column: usize| -> rusqlite::Result<Timestamp> {
-            Ok(Timestamp::new(row.get(column)?, row.get(column + 1)?))
+            // Another writer may have stored nanoseconds that are none (FMT-13).
+            let nanoseconds = u32::try_from(row.get::<_, i64>(column + 1)?).unwrap_or(0);
+            let nanoseconds = if nanoseconds < 1_000_000_000 { nanoseconds } else { 0 };
+            Ok(Timestamp::new(row.get(column)?, nanoseconds))
         };
         let Some(mode) = Mode::from_bits(row.get(0)?) else { return Ok(None) };
         let Ok(size) = u64::try_from(row.get::<_, i64>(4)?) else { return Ok(None) };

@@ -8,6 +8,8 @@
 mod attributes;
 mod chunk;
 mod content;
+#[cfg(test)]
+mod content_tests;
 mod dentry;
 mod directory;
 mod extent;
@@ -27,7 +29,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::error::{Errno, Result};
+use crate::kv::Kv;
 use crate::store::{Session, Store};
+use crate::tools::Tools;
 use crate::types::{
     Access, AtimePolicy, Attributes, Caller, Clock, Ino, Mode, Name, Options, SetAttributes, Target,
     Timestamp,
@@ -103,6 +107,18 @@ impl AgentFs {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The key-value state.
+    #[must_use]
+    pub fn kv(&self) -> Kv<'_> {
+        Kv::new(&self.store, &*self.clock)
+    }
+
+    /// The log of tool calls.
+    #[must_use]
+    pub fn tools(&self) -> Tools<'_> {
+        Tools::new(&self.store)
     }
 
     /// Inodes that somebody refers to; 0 when every reference has been given back.

@@ -61,12 +61,15 @@ impl Operation<'_> {
         node: NodeSpec,
     ) -> Result<Attributes> {
         let kind = node.mode.kind();
-        if matches!(kind, FileKind::Directory | FileKind::Symlink) {
-            return Err(Errno::EINVAL.into());
+        match kind {
+            FileKind::Directory => return Err(Errno::EPERM.into()),
+            FileKind::Symlink => return Err(Errno::EINVAL.into()),
+            _ => {}
         }
         let directory = self.place_for(caller, parent, name)?;
         let device = matches!(kind, FileKind::CharacterDevice | FileKind::BlockDevice);
-        if device && !caller.is_unrestricted() {
+        let whiteout = kind == FileKind::CharacterDevice && node.rdev == DeviceNumber(0);
+        if device && !whiteout && !caller.is_unrestricted() {
             return Err(Errno::EPERM.into());
         }
         let rdev = if device { node.rdev } else { DeviceNumber(0) };
@@ -86,6 +89,7 @@ impl Operation<'_> {
         if self.state.subdirectories(self.session, parent)? >= MAX_LINKS - 2 {
             return Err(Errno::EMLINK.into());
         }
+        let permissions = permissions & (0o777 | Mode::STICKY);
         let (mode, gid) = inherit(caller, &directory, FileKind::Directory, permissions);
         let new = NewInode { mode, uid: caller.uid, gid, rdev: DeviceNumber(0), size: 0 };
         let inode = self.add(&directory, name, &new)?;

@@ -146,9 +146,10 @@ impl Operation<'_> {
     }
 
     fn replace(&mut self, source: &Side<'_>, target: &Side<'_>) -> Result<Freed> {
-        // The target's name goes first, since the two rows may not bear it at once.
-        dentry::delete(self.session, target.dentry.id)?;
-        dentry::relocate(self.session, source.dentry.id, target.directory.ino, target.name)?;
+        // The target's name exists throughout, so its row, and with it its position, stays: a listing
+        // neither misses it nor, when files are saved by rename while it goes on, sees it for ever.
+        dentry::point(self.session, target.dentry.id, source.inode.ino)?;
+        dentry::delete(self.session, source.dentry.id)?;
         let freed = self.drop_name(&target.inode)?;
         if target.inode.mode.is_directory() {
             self.state.adjust_subdirectories(target.directory.ino, -1);

@@ -13,8 +13,10 @@ use crate::types::{Ino, Name, Timestamp};
 
 /// Entries past which a map of remembered answers is emptied.
 const REMEMBERED: usize = 65536;
-/// Directories whose positions are kept while they are listed.
-const LISTINGS: usize = 8;
+/// Directories whose positions are kept: as many listings may go on at once without finding them anew.
+const LISTINGS: usize = 16;
+/// Positions kept at most beside those of the present listing, 8 bytes each.
+const KEPT_POSITIONS: usize = 1 << 20;
 
 #[derive(Default)]
 pub(super) struct State {
@@ -145,9 +147,9 @@ impl State {
 
     /// The positions of a directory's entries that follow `after`, at most `limit`.
     ///
-    /// Found anew when a listing starts, and kept while it goes on. Entries that come meanwhile have
-    /// larger positions and may stay unseen until the next start; entries that go are skipped when
-    /// they are read.
+    /// Found anew when a listing starts, and kept while it goes on and after its end. Entries that
+    /// come meanwhile stay unseen until the next start, so that a listing ends also when each entry
+    /// that it shows makes another; entries that go are skipped when they are read.
     pub(super) fn positions(
         &mut self,
         session: &Session<'_>,
@@ -163,10 +165,13 @@ impl State {
         let start = positions.partition_point(|&position| position <= after);
         let end = positions.len().min(start.saturating_add(limit));
         let batch = positions[start..end].to_vec();
-        if end < positions.len() {
-            self.listings.truncate(LISTINGS - 1);
-            self.listings.insert(0, (directory, positions));
-        }
+        self.listings.insert(0, (directory, positions));
+        let mut kept = 0;
+        self.listings.truncate(LISTINGS);
+        self.listings.retain(|(listed, positions)| {
+            kept += positions.len();
+            *listed == directory || kept <= KEPT_POSITIONS
+        });
         Ok(batch)
     }
 

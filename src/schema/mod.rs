@@ -113,7 +113,10 @@ pub fn recognise(observed: &Observed) -> Result<(), DatabaseProblem> {
 mod tests {
     use super::*;
 
-    fn observed(user_version: i64, tables: &[(&str, &[&str])]) -> Observed {
+    /// A table by name and columns.
+    type Table = (&'static str, &'static [&'static str]);
+
+    fn observed(user_version: i64, tables: &[Table]) -> Observed {
         let tables = tables
             .iter()
             .map(|(table, columns)| {
@@ -126,7 +129,7 @@ mod tests {
     // spec: FMT-3
     #[test]
     fn every_released_format_is_told_apart_by_its_shape() {
-        let cases: [(&[(&str, &[&str])], &str); 6] = [
+        let cases: [(&[Table], &str); 6] = [
             (&[("fs_inode", &["ino", "mode"]), ("fs_data", &["offset", "size"])], "0.0"),
             (&[("fs_inode", &["ino", "mode"]), ("fs_data", &["chunk_index"])], "0.1"),
             (&[("fs_inode", &["ino", "mode", "nlink"])], "0.2"),

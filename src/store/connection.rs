@@ -44,13 +44,9 @@ impl Opener {
     /// cannot lead SQLite's sidecar files elsewhere.
     pub(super) fn new(path: &Path, options: &Options) -> Result<Self> {
         let path = resolve(path).map_err(|error| Error::host("resolve", path, error))?;
-        let access = if options.read_only {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        } else {
-            OpenFlags::SQLITE_OPEN_READ_WRITE
-        };
         let uri = file_uri(&path);
-        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         Ok(Self { path, flags, uri, timeout: options.busy_timeout, read_only: options.read_only })
     }
 
@@ -58,16 +54,20 @@ impl Opener {
         &self.path
     }
 
-    /// A database that is read where nothing can be written beside it has no use for a log.
-    fn read_as_immutable(&mut self) {
-        let sidecar = |suffix: &str| {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
+    /// Chooses how to open for reading. A connection that may write can share the file with writers
+    /// and removes the log when it is the last; so only where it may not, SQLite is told to read
+    /// alone, and to read the main file alone when there is no log that belongs to it.
+    fn prepare_to_read(&mut self) {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let writable = rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok();
-        if self.read_only && !writable && !sidecar("-wal").exists() {
+        let writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+        if !self.read_only || (writable(&self.path) && writable(directory)) {
+            return;
+        }
+        self.flags.remove(OpenFlags::SQLITE_OPEN_READ_WRITE);
+        self.flags.insert(OpenFlags::SQLITE_OPEN_READ_ONLY);
+        if !PathBuf::from(log).exists() {
             self.uri.push_str("?immutable=1");
         }
     }
@@ -132,7 +132,7 @@ impl Opener {
 
     /// Looks at the file before SQLite does, so that what is wrong is said in our words (OPEN-2).
     pub(super) fn inspect(&mut self) -> Result<LockFile> {
-        self.read_as_immutable();
+        self.prepare_to_read();
         let problem = |problem| Error::database(&self.path, problem);
         let metadata = std::fs::metadata(&self.path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => problem(DatabaseProblem::Missing),

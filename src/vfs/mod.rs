@@ -195,8 +195,8 @@ pub trait Vfs: Send + Sync {
     /// Makes an inode that is neither a directory nor a symlink.
     ///
     /// # Errors
-    /// ENOTDIR, ENOENT (`parent` removed), EACCES, EEXIST, EINVAL (another kind), EPERM (a device,
-    /// and the caller is not the superuser), ENOSPC.
+    /// EPERM (a directory), EINVAL (a symlink), ENOTDIR, EACCES, EEXIST, ENOENT (`parent` removed),
+    /// EPERM (a device, and the caller is not the superuser), ENOSPC.
     fn mknod(&self, caller: &Caller, parent: Ino, name: Name<'_>, node: NodeSpec) -> Result<Attributes>;
 
     /// Makes an empty directory.

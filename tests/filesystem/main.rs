@@ -3,6 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod attributes;
+mod directories;
+mod files;
 mod names;
 mod references;
 mod rename;
+mod xattrs;
