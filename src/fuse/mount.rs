@@ -298,7 +298,8 @@ fn check_mountpoint(mountpoint: &Path, options: &MountOptions) -> Result<PathBuf
 }
 
 fn holder(mountpoint: &Path) -> MountHolder {
-    let host = nix::unistd::gethostname().map_or_else(|_| String::new(), |host| host.to_string_lossy().into_owned());
+    let host =
+        nix::unistd::gethostname().map_or_else(|_| String::new(), |host| host.to_string_lossy().into_owned());
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed());
     let mountpoint = mountpoint.to_string_lossy().into_owned();
     MountHolder { pid: i64::from(std::process::id()), host, mountpoint, since }

@@ -51,7 +51,8 @@ impl Watcher {
         changes: ReadChanges,
     ) -> std::io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
-        let mut watch = Watch { vfs, known, kernel, changes, seen: Changes::default(), clean: 0, held: HashMap::new() };
+        let mut watch =
+            Watch { vfs, known, kernel, changes, seen: Changes::default(), clean: 0, held: HashMap::new() };
         let thread = std::thread::Builder::new().name("agentfs-watch".into()).spawn(move || {
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 watch.pass();
@@ -116,14 +117,17 @@ impl Watch {
         }
         // A changed directory may have lost or exchanged any of its names; a changed file must go as
         // a whole, because the kernel trusts its own size of it.
-        let names = self.known.names(|ino, parent| changed.contains_key(&ino) || changed.contains_key(&parent));
+        let names =
+            self.known.names(|ino, parent| changed.contains_key(&ino) || changed.contains_key(&parent));
         for cached in names {
             let outcome = match !cached.directory && changed.contains_key(&cached.ino) {
                 true => self.kernel.drop_name(cached.parent, &cached.name),
                 false => self.kernel.expire_name(cached.parent, &cached.name),
             };
             self.log(cached.ino, outcome);
-            if !cached.directory && let Some(&serial) = changed.get(&cached.ino) {
+            if !cached.directory
+                && let Some(&serial) = changed.get(&cached.ino)
+            {
                 self.held.insert(cached.ino, (serial, pass + RETRY_PASSES));
             }
         }

@@ -93,7 +93,8 @@ fn a_stopped_daemon_is_listed_as_silent_without_waiting_for_it() {
     daemon.signal(Signal::STOP);
     let before = std::time::Instant::now();
     let mountpoint = place.folder.path().canonicalize().unwrap().join("mnt");
-    let state = list_mounts().unwrap().into_iter().find(|mount| mount.mountpoint == mountpoint).unwrap().state;
+    let state =
+        list_mounts().unwrap().into_iter().find(|mount| mount.mountpoint == mountpoint).unwrap().state;
     assert!(before.elapsed().as_secs() < 10);
     daemon.signal(Signal::CONT);
     assert_eq!(state, MountState::Silent);
