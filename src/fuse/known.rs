@@ -1,7 +1,7 @@
 //! What the kernel remembers of us: which inodes it holds references on, under which names it has them
 //! cached, and which attributes it was last told.
 //!
-//! Keeps FS-REAP-7 (every reference handed out is given back) and MNT-12 (what another process
+//! Keeps MNT-19 (every reference handed out is given back) and MNT-9 (what another process
 //! changed is dropped from the kernel's caches). An inode leaves with its last FORGET, so the memory is bounded
 //! by what the kernel itself keeps. This module only remembers; [`watch`](super::watch) acts.
 
@@ -317,7 +317,7 @@ mod tests {
         known.names(|of, _| of == Ino(ino)).into_iter().map(|cached| cached.name).collect()
     }
 
-    // spec: FS-REAP-7
+    // spec: MNT-19
     #[test]
     fn an_inode_leaves_with_its_last_reference_and_not_before() {
         let known = KnownInodes::new();
@@ -330,7 +330,7 @@ mod tests {
         assert!(known.names(|_, _| true).is_empty());
     }
 
-    // spec: MNT-12
+    // spec: MNT-9
     #[test]
     fn a_name_follows_its_inode_through_rename_exchange_and_unlink() {
         let known = KnownInodes::new();
@@ -345,7 +345,7 @@ mod tests {
         assert!(names_of(&known, 7).is_empty());
     }
 
-    // spec: MNT-12
+    // spec: MNT-9
     #[test]
     fn a_name_that_means_another_inode_now_is_kept_for_that_one_only() {
         let known = KnownInodes::new();
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(names_of(&known, 8), [Box::from(*b"a")]);
     }
 
-    // spec: MNT-12
+    // spec: MNT-9
     #[test]
     fn attributes_that_differ_from_those_last_shown_mark_the_inode() {
         let known = KnownInodes::new();

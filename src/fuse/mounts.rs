@@ -1,6 +1,6 @@
 //! The mounts of this machine as others see them: listing them, ending them.
 //!
-//! Keeps MNT-10 (listing never waits for a mount that does not answer) and MNT-11 (ending a mount returns when
+//! Keeps MNT-36 (listing never waits for a mount that does not answer) and MNT-37 (ending a mount returns when
 //! the database is at rest, and removes also what a killed program left).
 
 use std::ffi::OsString;
@@ -89,6 +89,14 @@ pub fn unmount(mountpoint: &Path, lazy: bool) -> Result<()> {
         std::thread::sleep(POLL);
     }
     Ok(())
+}
+
+/// Takes away what a killed program left at `mountpoint`.
+pub(super) fn remove_dead(mountpoint: &Path) -> Result<()> {
+    match find(mountpoint)? {
+        Some(entry) => detach(&entry, true),
+        None => Err(Error::mount(mountpoint, MountProblem::Dead)),
+    }
 }
 
 /// A dead mount point cannot be looked at, so its path is made absolute without touching it.

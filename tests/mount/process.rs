@@ -14,7 +14,7 @@ fn serve_when_told() {
     crate::common::serve_when_told();
 }
 
-// spec: MNT-3
+// spec: MNT-8
 #[test]
 fn a_terminated_daemon_leaves_one_file_and_no_mount() {
     let place = Place::new();
@@ -28,7 +28,7 @@ fn a_terminated_daemon_leaves_one_file_and_no_mount() {
     assert_eq!(std::fs::read(mounted.path("kept")).unwrap(), b"yes");
 }
 
-// spec: MNT-3
+// spec: MNT-8
 #[test]
 fn a_terminated_daemon_ends_although_a_file_is_held_open() {
     let place = Place::new();
@@ -44,7 +44,7 @@ fn a_terminated_daemon_ends_although_a_file_is_held_open() {
     assert_eq!(std::fs::read(mounted.path("held")).unwrap(), b"not flushed by close");
 }
 
-// spec: MNT-2
+// spec: MNT-1
 #[test]
 fn a_second_mount_is_refused_and_names_the_first() {
     let place = Place::new();
@@ -59,7 +59,7 @@ fn a_second_mount_is_refused_and_names_the_first() {
     assert!(words.contains(&pid.to_string()) && words.contains(mountpoint.to_str().unwrap()), "{words}");
 }
 
-// spec: MNT-10, MNT-11
+// spec: MNT-10, MNT-36, MNT-37
 #[test]
 fn a_killed_daemon_is_listed_as_dead_and_unmount_cleans_up() {
     let place = Place::new();
@@ -77,15 +77,24 @@ fn a_killed_daemon_is_listed_as_dead_and_unmount_cleans_up() {
 
     daemon.signal(Signal::KILL);
     eventually("it is listed as dead", || listed().unwrap().state == MountState::Dead);
-    let again = agentfs::fuse::Mount::start(place.open().into(), &place.mountpoint(), &place.options());
-    assert!(again.err().unwrap().to_string().contains("agentfs unmount"));
     unmount(&place.mountpoint(), false).unwrap();
     assert_eq!(listed(), None);
     let mounted = place.mount();
     assert_eq!(std::fs::read(mounted.path("kept")).unwrap(), b"yes");
 }
 
-// spec: MNT-10
+// spec: MNT-5, MNT-10
+#[test]
+fn a_mount_that_lost_its_process_gives_way_to_the_next() {
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    daemon.child.kill().unwrap();
+    daemon.child.wait().unwrap();
+    let mounted = place.mount();
+    std::fs::write(mounted.path("works"), b"").unwrap();
+}
+
+// spec: MNT-36
 #[test]
 fn a_stopped_daemon_is_listed_as_silent_without_waiting_for_it() {
     let place = Place::new();
@@ -100,7 +109,7 @@ fn a_stopped_daemon_is_listed_as_silent_without_waiting_for_it() {
     assert_eq!(state, MountState::Silent);
 }
 
-// spec: MNT-11
+// spec: MNT-37
 #[test]
 fn unmount_returns_when_the_database_is_a_single_file() {
     let place = Place::new();
@@ -110,7 +119,7 @@ fn unmount_returns_when_the_database_is_a_single_file() {
     assert_eq!(place.files(), ["agent.db"]);
 }
 
-// spec: MNT-11
+// spec: MNT-37
 #[test]
 fn unmount_refuses_a_mount_in_use_and_what_is_no_mount() {
     let place = Place::new();
@@ -124,7 +133,7 @@ fn unmount_refuses_a_mount_in_use_and_what_is_no_mount() {
     assert_eq!(refused.errno(), Errno::EINVAL);
 }
 
-// spec: MNT-12
+// spec: MNT-9
 #[test]
 fn what_another_process_does_is_seen_within_a_second() {
     use agentfs::types::{Caller, Ino, Name, SetAttributes};
