@@ -72,7 +72,7 @@ impl Mount {
     }
 
     /// Unmounts, and checks what remains.
-    // spec: MNT-5 DUR-6
+    // spec: MNT-8
     pub fn unmount(mut self) -> Result<PathBuf> {
         self.unmount_command()?.require_success()?;
         self.require_ended()?;
@@ -134,7 +134,7 @@ pub fn detach_below(directory: &Path) {
 }
 
 /// `database` is there, without a `-wal`, `-shm` or `-journal` beside it.
-// spec: DUR-6
+// spec: OPEN-9 MNT-8
 pub fn require_one_file(database: &Path) -> Result<()> {
     ensure!(database.is_file(), "{} is gone", database.display());
     for suffix in ["-wal", "-shm", "-journal"] {

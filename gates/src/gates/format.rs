@@ -37,7 +37,7 @@ const fn rule(name: &'static str, offenders: &'static str) -> Rule {
     Rule { name, offenders }
 }
 
-// spec: FMT-1 FMT-2 FS-DATA-3 FS-NLINK-1 FS-REAP-1 FS-XATTR-1
+// spec: FMT-2 FMT-7 FMT-11 FMT-13 FS-NAME-1 FS-DATA-7 FS-DATA-11 FS-NLINK-1 FS-REAP-4 FS-REAP-9 FS-XATTR-10
 const RULES: &[Rule] = &[
     rule("inode 1 is a directory", "SELECT 'no root' WHERE NOT EXISTS (SELECT 1 FROM fs_inode WHERE ino = 1 AND (mode & 61440) = 16384)"),
     rule("the root has nlink 1", "SELECT nlink FROM fs_inode WHERE ino = 1 AND nlink <> 1"),
@@ -72,6 +72,7 @@ const RULES: &[Rule] = &[
         "SELECT ino FROM fs_inode WHERE atime_nsec NOT BETWEEN 0 AND 999999999 OR mtime_nsec NOT BETWEEN 0 AND 999999999
          OR ctime_nsec NOT BETWEEN 0 AND 999999999",
     ),
+    rule("a directory has size 0", "SELECT ino || ' size ' || size FROM fs_inode WHERE (mode & 61440) = 16384 AND size <> 0"),
     rule("storage_kind is 0 or 1", "SELECT ino FROM fs_inode WHERE storage_kind NOT IN (0, 1)"),
     rule(
         "an inline file has all its bytes in its row and is small",
@@ -232,6 +233,7 @@ fn large_files(directory: &Path, at_least: u64) -> Result<u64> {
     Ok(bytes)
 }
 
+// spec: MNT-8 FS-ATTR-1
 /// Some of everything that changes rows, then another mount that finds it all.
 fn day_of_work(arena: &Arena, report: &mut Report) -> Result<()> {
     report.section("a day's work");

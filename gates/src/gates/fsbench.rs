@@ -25,7 +25,7 @@ pub const GATE: Gate = Gate {
 /// The most that the daemon may ever have resident.
 const MOST_MEMORY_KIB: u64 = 100 << 10;
 
-// spec: DUR-1 MNT-12
+// spec: DUR-4 MNT-29
 fn run(arena: &Arena, report: &mut Report) -> Result<()> {
     let script = arena.settings.fsbench.as_ref().context("name the benchmark script with --fsbench PATH")?;
     ensure!(

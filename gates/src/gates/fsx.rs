@@ -76,7 +76,7 @@ fn run(arena: &Arena, report: &mut Report) -> Result<()> {
     })
 }
 
-// spec: FS-DATA-1 FS-TRUNC-1 FS-ALLOC-1 FS-COPY-1
+// spec: FS-DATA-1 FS-DATA-3 FS-DATA-9 FS-TRUNC-1 FS-TRUNC-2 FS-ALLOC-1 FS-ALLOC-2 FS-COPY-1 MNT-21
 fn exercise(place: &Place, scratch: &Path, mix: &Mix, seed: u64, operations: u64) -> Result<()> {
     let configuration = scratch.join("fsx.toml");
     std::fs::write(&configuration, mix.configuration)?;

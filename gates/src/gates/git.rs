@@ -22,7 +22,7 @@ const COMMITS: usize = 20;
 const NEW_FILES: usize = 160;
 const FILES: usize = COMMITS * NEW_FILES;
 
-// spec: FS-RENAME-1 FS-DATA-1 FS-CREATE-1 FS-LINK-1
+// spec: MNT-14 MNT-21
 fn run(arena: &Arena, report: &mut Report) -> Result<()> {
     let origin = arena.scratch().join("origin.git");
     make_repository(&origin)?;

@@ -4,7 +4,7 @@
 use super::{Gate, format};
 use crate::mount::{Mount, SETTLE, daemon_of, detach, is_mounted, require_one_file};
 use crate::place::Arena;
-use crate::program::Program;
+use crate::program::{Finished, Program};
 use crate::report::Report;
 use crate::wait::wait_until;
 use anyhow::{Context, Result, bail, ensure};
@@ -42,6 +42,9 @@ fn run(arena: &Arena, report: &mut Report) -> Result<()> {
         killed_with_orphan(arena)
     });
     report.attempt("unmount while a file is open is refused and harms nothing", || busy(arena));
+    report.attempt("a mount in the foreground ends with 0", || foreground(arena));
+    report.attempt("a mount over the database itself is refused", || over_itself(arena));
+    report.attempt("what another process changes is seen within a second", || foreign_changes(arena));
     report.attempt("a second mount is refused and names the first", || second_mount(arena));
     report.attempt("relative paths leave nothing elsewhere", || relative_paths(arena));
     report.attempt("an ordinary user mounts through fusermount3", || ordinary_user(arena));
@@ -57,7 +60,7 @@ fn require_sound(database: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: MNT-1 MNT-5
+// spec: MNT-8 MNT-12
 fn rapidly(arena: &Arena, rounds: u64) -> Result<()> {
     let mut mount = arena.mount("rapid")?;
     let at = |round: u64| mount.point.join(format!("round{round}"));
@@ -92,7 +95,7 @@ fn rapidly(arena: &Arena, rounds: u64) -> Result<()> {
 }
 
 /// The disk counts the flushes that it was asked for.
-// spec: DUR-1
+// spec: DUR-4 MNT-23
 fn fsync_flushes(arena: &Arena) -> Result<()> {
     const FSYNCS: u64 = 50;
     let device = fs::metadata(arena.scratch())?.dev();
@@ -118,7 +121,7 @@ fn fsync_flushes(arena: &Arena) -> Result<()> {
     Ok(())
 }
 
-// spec: MNT-5 DUR-6
+// spec: MNT-8
 fn ends_cleanly(arena: &Arena, ending: &str) -> Result<()> {
     let mut mount = arena.mount(&format!("end-{}", ending.replace(' ', "")))?;
     let written = mount.point.join("written");
@@ -153,7 +156,7 @@ fn killed_mount(arena: &Arena, mount: &Mount) -> Result<()> {
     }
 }
 
-// spec: DUR-1 DUR-2 MNT-6
+// spec: DUR-1 DUR-4 MNT-10
 fn killed(arena: &Arena) -> Result<()> {
     let mut mount = arena.mount("killed")?;
     let at = |name: &str| mount.point.join(name);
@@ -192,7 +195,7 @@ fn killed(arena: &Arena) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-REAP-3
+// spec: FS-REAP-3 FS-REAP-6 MNT-5 MNT-10
 fn killed_with_orphan(arena: &Arena) -> Result<()> {
     let mut mount = arena.mount("orphan")?;
     let path = mount.point.join("unlinked");
@@ -202,8 +205,7 @@ fn killed_with_orphan(arena: &Arena) -> Result<()> {
     file.sync_all()?;
     killed_mount(arena, &mount)?;
     drop(file);
-    mount.unmount_command()?.require_success()?;
-    mount.is_gone();
+    // Over the dead mount, which the new one takes away first.
     mount.again(&arena.mount_options())?;
     let entries = fs::read_dir(&mount.point)?.count();
     ensure!(entries == 0, "{entries} entries after the kill");
@@ -211,7 +213,7 @@ fn killed_with_orphan(arena: &Arena) -> Result<()> {
     require_sound(&database)
 }
 
-// spec: MNT-7
+// spec: MNT-8
 fn busy(arena: &Arena) -> Result<()> {
     let mount = arena.mount("busy")?;
     let path = mount.point.join("open");
@@ -227,7 +229,7 @@ fn busy(arena: &Arena) -> Result<()> {
     Ok(())
 }
 
-// spec: MNT-3
+// spec: MNT-1
 fn second_mount(arena: &Arena) -> Result<()> {
     let mount = arena.mount("first")?;
     fs::write(mount.point.join("file"), "first")?;
@@ -257,7 +259,69 @@ fn second_mount(arena: &Arena) -> Result<()> {
     Ok(())
 }
 
-// spec: MNT-2
+// spec: MNT-7 MNT-8
+fn foreground(arena: &Arena) -> Result<()> {
+    let (database, point) = (arena.scratch().join("foreground.db"), arena.scratch().join("foreground"));
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let command = Program::new(arena.agentfs()?).args(["mount", "--foreground", "--create"]);
+        let running = command.arg(&database).arg(&point).start()?;
+        let usable = wait_until("it is mounted", SETTLE, || is_mounted(&point));
+        let written = usable.and_then(|()| Ok(fs::write(point.join("file"), "text")?));
+        kill(Pid::from_raw(running.id()), signal)?;
+        let ended = running.wait().and_then(Finished::require_success);
+        detach(&point);
+        written?;
+        ended.with_context(|| format!("after {signal}"))?;
+        require_one_file(&database)?;
+    }
+    Ok(())
+}
+
+// spec: MNT-6
+fn over_itself(arena: &Arena) -> Result<()> {
+    let point = arena.scratch().join("itself");
+    let refused =
+        Program::new(arena.agentfs()?).args(["mount", "--create"]).arg(point.join("inside.db")).arg(&point);
+    let refused = refused.timeout(SETTLE).run()?;
+    detach(&point);
+    ensure!(!refused.status.success(), "it is mounted over its own database");
+    println!("    {}", refused.stderr.trim());
+    Ok(())
+}
+
+// spec: MNT-4 MNT-9
+fn foreign_changes(arena: &Arena) -> Result<()> {
+    const BOUND: Duration = Duration::from_secs(1);
+    let mount = arena.mount("foreign")?;
+    let at = |name: &str| mount.point.join(name);
+    let agentfs = |words: [&str; 2], path: &str, input: &str| -> Result<()> {
+        let command = Program::new(arena.agentfs()?).args(words).arg(&mount.database).arg(path);
+        command.input(input).succeed().map(drop)
+    };
+    fs::write(at("changed"), "before")?;
+    fs::write(at("removed"), "before")?;
+    File::open(at("changed"))?.sync_all()?;
+    // Now the kernel has cached the content, the attributes, a name, and the absence of one.
+    let seen =
+        fs::read_to_string(at("changed"))? == "before" && at("removed").exists() && !at("made").exists();
+    ensure!(seen, "the mount does not show its own changes");
+    agentfs(["fs", "write"], "/changed", "after, and longer")?;
+    agentfs(["fs", "write"], "/made", "new")?;
+    agentfs(["fs", "rm"], "/removed", "")?;
+    wait_until("the new content is seen", BOUND, || {
+        Ok(fs::read_to_string(at("changed"))? == "after, and longer")
+    })?;
+    wait_until("the new name is seen", BOUND, || {
+        Ok(fs::read_to_string(at("made")).is_ok_and(|text| text == "new"))
+    })?;
+    wait_until("the old name is gone", BOUND, || Ok(!at("removed").exists()))?;
+    let size = fs::metadata(at("changed"))?.len();
+    ensure!(size == 17, "the size is still {size}");
+    let database = mount.unmount()?;
+    require_sound(&database)
+}
+
+// spec: OPEN-7 MNT-7
 fn relative_paths(arena: &Arena) -> Result<()> {
     let work = arena.scratch().join("relative");
     fs::create_dir_all(work.join("point"))?;
@@ -294,7 +358,7 @@ fn as_user(user: &User) -> Program {
         .timeout(SETTLE)
 }
 
-// spec: MNT-4
+// spec: MNT-27
 fn ordinary_user(arena: &Arena) -> Result<()> {
     let user = User::from_name(USER)?.with_context(|| format!("there is no user {USER}: run .ci/install"))?;
     let home = arena.scratch().join("home");
@@ -347,7 +411,7 @@ impl Drop for Helper {
     }
 }
 
-// spec: CLI-12
+// spec: MNT-7 MNT-8
 fn from_fstab(arena: &Arena) -> Result<()> {
     let helper = Helper::install(arena.agentfs()?)?;
     let (database, point) = (arena.scratch().join("fstab.db"), arena.scratch().join("fstab"));

@@ -5,6 +5,7 @@ mod fio;
 pub mod format;
 mod fsbench;
 mod fsx;
+mod full;
 mod git;
 mod lifecycle;
 mod npm;
@@ -43,6 +44,7 @@ pub const GATES: &[Gate] = &[
     sqlite::GATE,
     git::GATE,
     format::GATE,
+    full::GATE,
     stress_ng::GATE,
     fio::GATE,
     cargo::GATE,

@@ -50,7 +50,7 @@ fn npm(work: &Path) -> Program {
     Program::new("npm").dir(work).env("NO_UPDATE_NOTIFIER", "1").timeout(Duration::from_secs(4 * 60))
 }
 
-// spec: FS-LINK-1
+// spec: FS-LOOKUP-4
 fn run_linked(work: &Path) -> Result<()> {
     let link = work.join("node_modules/.bin/jest");
     ensure!(std::fs::symlink_metadata(&link)?.is_symlink(), "{} is no symbolic link", link.display());

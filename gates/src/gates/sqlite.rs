@@ -40,7 +40,7 @@ fn sqlite(database: &Path, mmap: u64, script: &str) -> Result<Running> {
     program.timeout(Duration::from_secs(3 * 60)).start()
 }
 
-// spec: FS-DATA-1 MNT-9
+// spec: MNT-21 MNT-24
 fn two_writers(place: &Place, journal: &str, mmap: u64, transactions: u64) -> Result<()> {
     let database = place.directory.join(format!("{journal}-{mmap}.db"));
     let made = format!(

@@ -51,7 +51,7 @@ pub fn make_tree(tree: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-ATTR-1 FS-TIME-1 FS-LINK-1 FS-SEEK-1 FS-XATTR-1 FS-NAME-1
+// spec: FS-NAME-1 FS-NAME-4 FS-ATTR-3 FS-ATTR-9 FS-LINK-1 FS-SEEK-1 FS-XATTR-1 FS-XATTR-10 FS-CREATE-8
 pub fn check(directory: &Path, tree: &Path, report: &mut Report) {
     let work = directory.join("archive");
     report.attempt("cp -a in, then diff -r, stat and xattrs agree", || {

@@ -25,7 +25,7 @@ fn name(number: u64) -> String {
     format!("entry-{number:07}")
 }
 
-// spec: FS-DIR-1
+// spec: FS-DIR-1 FS-DIR-8
 fn many_entries(directory: &Path, count: u64, report: &mut Report) {
     // A multiplier without a common factor visits every entry in no order that an index would like.
     let scattered = |n: u64| n * 7_368_787 % count;
@@ -86,7 +86,7 @@ fn flat(report: &mut Report, what: &str, count: u64, mut operation: impl FnMut(u
 }
 
 /// POSIX: what is there from beginning to end of a listing is listed exactly once.
-// spec: FS-DIR-1
+// spec: FS-DIR-3
 fn listing_under_change(parent: &Path) -> Result<()> {
     let directory = parent.join("changing");
     fs::create_dir(&directory)?;
@@ -115,7 +115,7 @@ fn listing_under_change(parent: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-DIR-1
+// spec: FS-DIR-3 FS-DIR-4
 fn delete_while_listing(parent: &Path) -> Result<()> {
     let directory = parent.join("deleted");
     fs::create_dir(&directory)?;
@@ -132,7 +132,7 @@ fn delete_while_listing(parent: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-DIR-1
+// spec: FS-DIR-5 MNT-20
 fn rewound(parent: &Path) -> Result<()> {
     let directory = parent.join("rewound");
     fs::create_dir(&directory)?;

@@ -20,7 +20,7 @@ pub fn check(directory: &Path, report: &mut Report) {
     report.attempt("appends of four processes do not overwrite each other", || appends(directory));
 }
 
-// spec: FS-RENAME-1 FS-DATA-1
+// spec: FS-RENAME-1 FS-RENAME-8 FS-REAP-1
 fn save_by_rename(directory: &Path) -> Result<()> {
     let (document, draft) = (directory.join("document"), directory.join(".document.tmp"));
     fs::write(&document, version(0))?;
@@ -64,7 +64,7 @@ fn save_with_backup(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: MNT-8
+// spec: MNT-21
 fn follow(directory: &Path) -> Result<()> {
     let log = directory.join("log");
     fs::write(&log, "")?;
@@ -82,7 +82,7 @@ fn follow(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-REAP-1 FS-UNLINK-1
+// spec: FS-REAP-1 FS-REAP-3
 fn unlinked(directory: &Path) -> Result<()> {
     let path = directory.join("unlinked");
     let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
@@ -101,7 +101,7 @@ fn unlinked(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-DATA-1
+// spec: FS-DATA-4 MNT-21
 fn appends(directory: &Path) -> Result<()> {
     let path = directory.join("appended");
     fs::write(&path, "")?;

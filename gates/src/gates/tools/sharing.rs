@@ -46,7 +46,7 @@ fn actor(role: &str, path: &Path) -> Result<Running> {
     Program::new(std::env::current_exe()?).arg("--actor").arg(role).arg(path).timeout(LIMIT * 2).start()
 }
 
-// spec: MNT-9
+// spec: MNT-24
 fn flock(directory: &Path) -> Result<()> {
     let path = directory.join("flock");
     std::fs::write(&path, "")?;
@@ -71,7 +71,7 @@ fn lock_range(file: &File, start: i64) -> nix::Result<()> {
     fcntl(file, FcntlArg::F_SETLK(&lock)).map(drop)
 }
 
-// spec: MNT-9
+// spec: MNT-24
 fn record_lock(directory: &Path) -> Result<()> {
     let path = directory.join("records");
     std::fs::write(&path, [0; 200])?;
@@ -90,6 +90,7 @@ fn map(file: &File) -> Result<MmapMut> {
     Ok(unsafe { MmapMut::map_mut(file)? })
 }
 
+// spec: MNT-21
 fn shared_map(directory: &Path) -> Result<()> {
     let path = directory.join("map");
     std::fs::write(&path, vec![0; MAP_BYTES])?;
@@ -112,6 +113,7 @@ fn shared_map(directory: &Path) -> Result<()> {
     Ok(())
 }
 
+// spec: MNT-21
 fn map_and_file(directory: &Path) -> Result<()> {
     let path = directory.join("map and file");
     std::fs::write(&path, vec![7; MAP_BYTES])?;
@@ -129,7 +131,7 @@ fn map_and_file(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-// spec: FS-DATA-1
+// spec: FS-DATA-1 MNT-21
 fn direct(directory: &Path) -> Result<()> {
     const BLOCK: usize = 4096;
     const LENGTH: usize = 64 * BLOCK;
