@@ -43,19 +43,23 @@ pub(crate) fn with<T>(
     Ok(value)
 }
 
-/// Opens the database after a living mount has handed over what it holds.
-pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure> {
-    // The library says best what is wrong with a missing file; of a path that cannot even be one, the system does.
-    match std::fs::metadata(&target.path) {
+/// Whether there can be a database at `path` at all. What is wrong with a missing or unreadable file the library says
+/// best; of a path that cannot even be one, the system does.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            let shown = target.path.display();
-            return Err(Failure::new(Exit::NotUsable, format!("{shown}: a directory, not a database")));
+            Err(Failure::new(Exit::NotUsable, format!("{}: a directory, not a database", path.display())))
         }
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
-            return Err(Failure::host("open", &target.path, error));
+            Err(Failure::host("open", path, error))
         }
-        _ => {}
+        _ => Ok(()),
     }
+}
+
+/// Opens the database after a living mount has handed over what it holds.
+pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure> {
+    check(&target.path)?;
     let fs = match purpose {
         Purpose::Change => AgentFs::open(&target.path, &Options::default())?,
         Purpose::Read => open_to_read(&target.path)?,

@@ -109,7 +109,10 @@ impl Exit {
             | MountProblem::Busy
             | MountProblem::Lingering => Self::Busy,
             MountProblem::Device(_) => Self::NoFuse,
-            MountProblem::NotDirectory | MountProblem::NotEmpty | MountProblem::Refused(_) => Self::Refused,
+            MountProblem::NotDirectory
+            | MountProblem::NotEmpty
+            | MountProblem::Inside
+            | MountProblem::Refused(_) => Self::Refused,
         }
     }
 

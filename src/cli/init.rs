@@ -60,6 +60,12 @@ pub(crate) fn creation_options() -> Options {
 
 /// Makes the database, and the directory of ids when it is the first; leaves nothing behind when it fails.
 pub(crate) fn create(target: &Target, options: &Options) -> Result<AgentFs, Failure> {
+    // What no file can be called is not a question of permissions.
+    if let Err(error) = std::fs::symlink_metadata(&target.path)
+        && error.raw_os_error() == Some(nix::libc::ENAMETOOLONG)
+    {
+        return Err(Failure::host("create", &target.path, error));
+    }
     let directory = target.path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let made = match directory {
         Some(directory) if target.is_id => make_directory(directory)?,

@@ -13,11 +13,10 @@ use serde_json::{Value, json};
 
 use super::daemon;
 use super::exit::{Exit, Failure};
-use super::init;
+use super::{database, init};
 use super::mount_settings::MountSettings;
 use super::output::Output;
-use super::target::Target;
-use crate::error::{DatabaseProblem, Error};
+use super::target::{self, Target};
 use crate::fuse::MountState;
 use crate::types::AtimePolicy;
 use crate::{AgentFs, fuse};
@@ -108,14 +107,36 @@ impl Mount {
         if self.serve {
             return serve_in_background(target, directory, &settings);
         }
-        let created = if self.create { create(target, directory)? } else { false };
-        let place = Place::check(target, directory)?;
+        let mut made = Made::default();
+        let mounted = self.mount(target, directory, &settings, &mut made, output);
+        if mounted.is_err() {
+            made.undo();
+        }
+        mounted
+    }
+
+    fn mount(
+        &self,
+        target: &OsStr,
+        directory: &Path,
+        settings: &MountSettings,
+        made: &mut Made,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if self.create {
+            made.make(target, directory)?;
+        }
+        let place = Place::check(target, directory, settings)?;
+        let created = made.database.is_some();
         if self.foreground {
-            return serve_in_foreground(&place, &settings, created, output);
+            let mount = begin(&place.database, &place.mountpoint, settings)?;
+            // From here on it is in use.
+            *made = Made::default();
+            return serve_in_foreground(mount, &Answer { created, ..place.answer(std::process::id(), settings) }, output);
         }
         let log = self.log.as_deref().map(absolute).transpose()?;
-        let mut answer = place.start(&settings, log.as_deref())?;
-        answer.created = created;
+        let answer = Answer { created, ..place.start(settings, log.as_deref())? };
+        *made = Made::default();
         answer.show(output)?;
         if self.create && !output.is_json() {
             output.line(tour(&place))?;
@@ -146,7 +167,7 @@ impl Mount {
 
 /// Mounts in the background for the mount helper.
 pub(crate) fn start(target: &OsStr, directory: &Path, settings: &MountSettings) -> Result<Answer, Failure> {
-    Place::check(target, directory)?.start(settings, None)
+    Place::check(target, directory, settings)?.start(settings, None)
 }
 
 /// A database and a mount point that look right.
@@ -157,14 +178,16 @@ struct Place {
 }
 
 impl Place {
-    fn check(target: &OsStr, directory: &Path) -> Result<Self, Failure> {
+    fn check(target: &OsStr, directory: &Path, settings: &MountSettings) -> Result<Self, Failure> {
         let target = Target::existing(target)?;
+        database::check(&target.path)?;
         let database = match target.path.canonicalize() {
-            Ok(path) => path,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::database(&target.path, DatabaseProblem::Missing).into());
+            Ok(database) => database,
+            // The library finds the words for a file that cannot be had.
+            Err(error) => {
+                AgentFs::open(&target.path, &settings.database_options())?.close()?;
+                return Err(Failure::host("open", &target.path, error));
             }
-            Err(error) => return Err(Failure::host("open", &target.path, error)),
         };
         let mountpoint = directory.canonicalize().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::new(
@@ -222,14 +245,42 @@ fn tour(place: &Place) -> String {
     )
 }
 
-/// Makes the database and the mount point when they are missing; tells whether it made the database.
-fn create(target: &OsStr, directory: &Path) -> Result<bool, Failure> {
-    let missing = !Target::existing(target)?.path.exists();
-    if missing {
-        init::create(&Target::new(target)?, &init::creation_options())?.close()?;
+/// What `--create` has made, to be undone when the mount fails.
+#[derive(Default)]
+struct Made {
+    database: Option<PathBuf>,
+    directory: Option<PathBuf>,
+}
+
+impl Made {
+    /// Makes the mount point and the database where they are missing.
+    fn make(&mut self, target: &OsStr, directory: &Path) -> Result<(), Failure> {
+        let missing = !Target::existing(target)?.path.exists();
+        if !directory.exists() {
+            std::fs::create_dir_all(directory).map_err(|error| Failure::host("create", directory, error))?;
+            self.directory = Some(directory.to_owned());
+        }
+        if missing {
+            let target = Target::new(target)?;
+            init::create(&target, &init::creation_options())?.close()?;
+            self.database = Some(target.path);
+        }
+        Ok(())
     }
-    std::fs::create_dir_all(directory).map_err(|error| Failure::host("create", directory, error))?;
-    Ok(missing)
+
+    /// Best effort: why the mount failed is what the person must hear.
+    fn undo(self) {
+        if let Some(database) = self.database {
+            let _ = std::fs::remove_file(&database);
+            if let Some(parent) = database.parent().filter(|parent| parent.ends_with(target::DIRECTORY)) {
+                // Stays when it holds other databases.
+                let _ = std::fs::remove_dir(parent);
+            }
+        }
+        if let Some(directory) = self.directory {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -242,18 +293,9 @@ fn begin(database: &Path, mountpoint: &Path, settings: &MountSettings) -> Result
     Ok(fuse::Mount::start(fs, mountpoint, &options)?)
 }
 
-fn serve_in_foreground(
-    place: &Place,
-    settings: &MountSettings,
-    created: bool,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let mount = begin(&place.database, &place.mountpoint, settings)?;
-    let mut answer = place.answer(std::process::id(), settings);
-    answer.created = created;
+fn serve_in_foreground(mount: fuse::Mount, answer: &Answer, output: &mut Output) -> Result<(), Failure> {
     let shown = answer.show(output).and_then(|()| output.flush());
-    let served = mount.run_until_signal();
-    served?;
+    mount.run_until_signal()?;
     shown
 }
 

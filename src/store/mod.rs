@@ -28,7 +28,7 @@ pub use connection::Configuration;
 use connection::Opener;
 use failure::{errno_of, storage};
 use lock::LockFile;
-pub use mount::MountHolder;
+pub use mount::{MountHolder, is_mounted};
 pub use session::{Session, Text, bytes};
 
 use crate::error::{Errno, Error, Result};
@@ -130,8 +130,7 @@ impl Store {
     pub fn open(path: &Path, options: &Options) -> Result<Self> {
         let mut opener = Opener::new(path, options)?;
         let lock = opener.inspect()?;
-        let connection = opener.connect()?;
-        let configuration = opener.recognise(&connection)?;
+        let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
@@ -281,7 +280,7 @@ impl Store {
         if committer.join().is_err() {
             tracing::error!("the committer thread panicked");
         }
-        let released = self.release_mount();
+        let released = self.forget_holder();
         let closed = self.shared.close_connections();
         barrier.and(released).and(closed)
     }

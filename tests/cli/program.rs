@@ -169,6 +169,9 @@ fn words(line: &str) -> Vec<OsString> {
 macro_rules! shows {
     ($name:literal, $seen:expr) => {
         insta::with_settings!({ filters => vec![
+            // As wide as it has digits: the blanks beside it do not count.
+            (r" {2,}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "  [time]"),
+            (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z {2,}", "[time]  "),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
             (r"process \d+ on \S+", "process [pid] on [host]"),
             (r#""pid":\d+"#, r#""pid":"[pid]""#),
