@@ -7,6 +7,7 @@
 
 pub mod error;
 pub mod fs;
+pub mod fuse;
 pub mod kv;
 pub mod schema;
 pub mod store;

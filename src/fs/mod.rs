@@ -37,6 +37,7 @@ use crate::types::{
     Access, AtimePolicy, Attributes, Caller, Clock, Ino, Mode, Name, Options, SetAttributes, Target,
     Timestamp,
 };
+use crate::vfs::paths::Paths;
 use crate::vfs::{
     DirectoryEntry, DirectoryPosition, FallocateMode, FilesystemStatistics, NodeSpec, OpenFlags, RenameFlags,
     SeekTo, Vfs, WriteFlags, XattrMode,
@@ -120,6 +121,12 @@ impl AgentFs {
     #[must_use]
     pub fn tools(&self) -> Tools<'_> {
         Tools::new(&self.store)
+    }
+
+    /// The files by path, as `caller`.
+    #[must_use]
+    pub fn paths(&self, caller: Caller) -> Paths<'_> {
+        Paths::new(self, caller)
     }
 
     /// Inodes that somebody refers to; 0 when every reference has been given back.

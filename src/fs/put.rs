@@ -4,9 +4,8 @@
 //! store, so that no crash and no reader finds a part of it.
 
 use super::inode::NewInode;
-use super::namespace::MAX_LINKS;
 use super::permission::{check_search, inherit};
-use super::{Errno, Operation, Result, checked_end, dentry};
+use super::{Operation, Result, checked_end, dentry};
 use crate::types::{Caller, DeviceNumber, FileKind, Ino, Name, SetAttributes};
 use crate::vfs::{OpenFlags, WriteFlags};
 
@@ -24,12 +23,11 @@ impl Operation<'_> {
             // Entries that are rolled back have been counted.
             self.state.entries = None;
         })?;
-        if let Some((&last, others)) = made.split_last() {
-            self.state.adjust_subdirectories(parent, 1);
-            for &directory in others {
-                self.state.set_subdirectories(directory, 1);
-            }
-            self.state.set_subdirectories(last, 0);
+        let mut above = parent;
+        for directory in made {
+            self.state.adjust_subdirectories(above, 1);
+            self.state.note_new_directory(directory);
+            above = directory;
         }
         Ok(())
     }
@@ -44,8 +42,8 @@ impl Operation<'_> {
         name: Name<'_>,
         content: &[u8],
     ) -> Result<Vec<Ino>> {
-        if !missing.is_empty() && self.state.subdirectories(self.session, parent)? >= MAX_LINKS - 2 {
-            return Err(Errno::EMLINK.into());
+        if !missing.is_empty() {
+            self.check_room_for_directory(parent)?;
         }
         let mut made = Vec::new();
         let mut directory = parent;

@@ -1,6 +1,7 @@
 //! Every rule of SPEC.md is named by a test, a gate or a checker, and every name of a rule is one that SPEC.md has.
 //!
-//! A citation is a comment of its own, `spec:` and the ids, separated by commas or spaces: with two slashes in Rust, with `#` in Python and shell.
+//! A citation is a comment of its own, `spec:` and the ids, separated by commas or spaces: with two slashes
+//! in Rust, with `#` in Python and shell.
 //! Beside the citations, ids that the prose of a source file mentions must exist, so that a reader who
 //! follows one arrives somewhere. Whether a test really checks the rule that it names is for its reader to judge.
 
