@@ -204,7 +204,7 @@ fn remove_takes_files_symlinks_and_empty_directories() {
     assert_eq!(errno(paths.remove("/d")), Errno::ENOENT);
 }
 
-// spec: PATH-7
+// spec: PATH-7 PATH-12
 #[test]
 fn rename_replaces_refuses_or_exchanges() {
     let fixture = Fixture::new();
