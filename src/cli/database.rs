@@ -73,12 +73,10 @@ pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure
 /// A connection that may write folds the log away when it closes; one that may not leaves it behind. So the
 /// latter is only used where there is no choice.
 fn open_to_read(path: &Path) -> Result<AgentFs, Error> {
-    let mut options = Options::default();
-    options.atime = AtimePolicy::Never;
+    let options = Options { atime: AtimePolicy::Never, ..Options::default() };
     match AgentFs::open(path, &options) {
         Err(Error::Database { problem: DatabaseProblem::ReadOnly(_), .. }) => {
-            options.read_only = true;
-            AgentFs::open(path, &options)
+            AgentFs::open(path, &Options { read_only: true, ..options })
         }
         other => other,
     }

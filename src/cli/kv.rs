@@ -18,6 +18,9 @@ use crate::types::{SystemClock, Timestamp};
 
 /// Read and change the key-value store
 #[derive(Args)]
+#[command(after_help = "\
+JSON of set and get: {key, value, created_at, updated_at}; of list, an array of these; of delete, {deleted: the key}.
+  What another program stored and is not JSON is a string in `text` in the place of `value`.")]
 pub(crate) struct Kv {
     #[command(subcommand)]
     command: Command,
@@ -97,9 +100,7 @@ fn set(
         Some(value) => value,
         None => standard_input()?,
     };
-    // A line feed at the end of a piped value is the pipe's, not the value's.
-    let given = given.strip_suffix('\n').unwrap_or(&given);
-    let value = if is_text { json!(given).to_string() } else { given.to_owned() };
+    let value = if is_text { json!(given).to_string() } else { given };
     let entry = database::with(&target, Purpose::Change, |fs| {
         let kv = Store::new(fs.store(), &SystemClock);
         kv.set_text(key, &value).map_err(|error| match error {
@@ -121,6 +122,10 @@ fn standard_input() -> Result<String, Failure> {
     std::io::stdin()
         .read_to_string(&mut value)
         .map_err(|error| Failure::host("read", "standard input", error))?;
+    // A line feed at the end is the pipe's, not the value's.
+    if value.ends_with('\n') {
+        value.pop();
+    }
     Ok(value)
 }
 

@@ -122,10 +122,11 @@ fn parse(arguments: &[OsString]) -> Result<Cli, Failure> {
 fn one_line(message: &str) -> String {
     let paragraphs =
         message.split("\n\n").take_while(|paragraph| !paragraph.trim_start().starts_with("Usage:"));
-    let words = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-    let words = words.strip_prefix("error: ").unwrap_or(&words);
-    let words = words.strip_suffix("For more information, try '--help'.").unwrap_or(words);
-    format!("{}; see --help", words.trim_end())
+    let lines = paragraphs
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|paragraph| !paragraph.is_empty() && !paragraph.starts_with("For more information"));
+    let words = lines.collect::<Vec<_>>().join("; ");
+    format!("{}; see --help", words.strip_prefix("error: ").unwrap_or(&words))
 }
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
@@ -133,7 +134,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
     let mut output = Output::new(cli.json);
     match cli.command {
         Command::Init(command) => command.run(&mut output),
-        Command::Mount(command) => command.run(&mut output),
+        Command::Mount(command) => command.run(&cli.log_level, &mut output),
         Command::Unmount(command) => command.run(&mut output),
         Command::Fs(command) => command.run(&mut output),
         Command::Kv(command) => command.run(&mut output),

@@ -21,6 +21,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Show tool calls in the order in which they happened
 #[derive(Args)]
+#[command(after_help = "JSON: as of `agentfs tools list`; with --follow, one object a line")]
 pub(crate) struct Timeline {
     /// Id or path of the database
     #[arg(value_name = "ID|PATH")]

@@ -17,6 +17,9 @@ use crate::types::{Clock, SystemClock};
 
 /// Record tool calls and look at them
 #[derive(Args)]
+#[command(after_help = "\
+JSON of list: [{id, name, status: success, error or pending, parameters, result or error, started_at, completed_at,
+  duration_ms, session, parent}]; of record, {id}; of stats, [{name, total, successful, failed, average_duration_ms}]")]
 pub(crate) struct Tools {
     #[command(subcommand)]
     command: Command,
