@@ -24,7 +24,7 @@ mod tools;
 mod unmount;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -99,7 +99,11 @@ fn log_to_stderr(levels: &str) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(levels)
         .map_err(|error| Failure::usage(format!("--log-level (AGENTFS_LOG) {levels:?}: {error}")))?;
     // A program that uses the library may have begun to log already.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr)
+        .try_init();
     Ok(())
 }
 

@@ -95,11 +95,21 @@ fn commands_and_the_mount_see_each_other() {
 #[test]
 fn the_process_in_the_background_holds_on_to_nothing() {
     let Some(mounted) = Mounted::prepare() else { return };
-    let answer = mounted.place.run(["mount", "demo", "mnt", "--json"]).json();
+    // A descriptor that a script has left open is not kept for as long as the mount lives.
+    let script = format!("exec {} mount demo mnt --json 7>held --log log", env!("CARGO_BIN_EXE_agentfs"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(mounted.place.at(""));
+    let answer = Outcome::of(&mut command).json();
     let process = PathBuf::from(format!("/proc/{}", answer["pid"]));
     assert_eq!(fs::read_link(process.join("cwd")).unwrap(), Path::new("/"));
-    for descriptor in ["fd/0", "fd/1", "fd/2"] {
-        assert_eq!(fs::read_link(process.join(descriptor)).unwrap(), Path::new("/dev/null"));
+    for (descriptor, leads_to) in
+        [("0", "/dev/null".into()), ("1", "/dev/null".into()), ("2", mounted.place.at("log"))]
+    {
+        assert_eq!(fs::read_link(process.join("fd").join(descriptor)).unwrap(), leads_to);
+    }
+    for descriptor in fs::read_dir(process.join("fd")).unwrap() {
+        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap_or_default();
+        assert_ne!(leads_to, mounted.place.at("held"));
     }
     let status = fs::read_to_string(process.join("stat")).unwrap();
     let session = status.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned();
