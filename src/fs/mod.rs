@@ -17,6 +17,7 @@ mod file;
 mod inode;
 mod namespace;
 mod permission;
+mod put;
 mod reap;
 mod rename;
 mod state;
@@ -278,6 +279,17 @@ impl Vfs for AgentFs {
             self.mutate(|operation| operation.setattr(caller, ino, &changes))?;
         }
         Ok(())
+    }
+
+    fn put(
+        &self,
+        caller: &Caller,
+        parent: Ino,
+        missing: &[Name<'_>],
+        name: Name<'_>,
+        content: &[u8],
+    ) -> Result<()> {
+        self.grow(content.len() as u64, |operation| operation.put(caller, parent, missing, name, content))
     }
 
     fn read(&self, ino: Ino, offset: u64, length: usize) -> Result<Vec<u8>> {

@@ -123,7 +123,7 @@ impl Operation<'_> {
     }
 
     /// The directory, when `name` may be added to it.
-    fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
+    pub(super) fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
         if dentry::find(self.session, parent, name)?.is_some() {
@@ -146,7 +146,7 @@ impl Operation<'_> {
         self.state.parent(self.session, directory.ino).map(|_| ())
     }
 
-    fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
+    pub(super) fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
         let inode = Inode::insert(self.session, new, self.now)?;
         dentry::insert(self.session, directory.ino, name, inode.ino)?;
         Inode::touch_content(self.session, directory.ino, self.now)?;
