@@ -150,7 +150,9 @@ mod tests {
     // spec: FS-ATTR-9
     #[test]
     fn a_time_before_1970_is_read_as_the_kernel_sent_it() {
-        for (seconds, nanoseconds) in [(-1, 0), (-1, 999_999_999), (-2, 200_000_000), (0, 0), (0, 1), (1 << 33, 5)] {
+        for (seconds, nanoseconds) in
+            [(-1, 0), (-1, 999_999_999), (-2, 200_000_000), (0, 0), (0, 1), (1 << 33, 5)]
+        {
             let time = from_system_time(decoded_by_fuser(seconds, nanoseconds));
             assert_eq!(time, Timestamp::new(seconds, nanoseconds));
         }
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn a_time_before_1970_is_shown_as_the_point_it_means() {
         let shown = to_system_time(Timestamp::new(-2, 250_000_000));
-        assert_eq!(UNIX_EPOCH.duration_since(shown), Ok(Duration::from_millis(1750)));
+        assert_eq!(UNIX_EPOCH.duration_since(shown).unwrap(), Duration::from_millis(1750));
     }
 
     // spec: MNT-17

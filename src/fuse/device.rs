@@ -90,7 +90,8 @@ fn by_fusermount(mountpoint: &Path, options: &MountOptions) -> Result<OwnedFd> {
     let status = child.wait().map_err(failed)?;
     match received {
         Ok(Some(device)) if status.success() => {
-            rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
+            rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC)
+                .map_err(|errno| failed(errno.into()))?;
             Ok(device)
         }
         Ok(_) => Err(refused(words.trim().to_owned())),

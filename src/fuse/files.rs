@@ -32,16 +32,17 @@ impl Adapter {
         reply: ReplyAttr,
     ) {
         self.known.touch(ino);
-        let outcome = self.keep_owner(&mut changes).and_then(|()| {
-            self.vfs.setattr(&Self::caller(request), ino, &changes)
-        });
+        let outcome = self
+            .keep_owner(&mut changes)
+            .and_then(|()| self.vfs.setattr(&Self::caller(request), ino, &changes));
         self.reply_attributes("setattr", ino, outcome, reply);
     }
 
     /// Where one owner is shown for all files, the stored one is out of reach.
     fn keep_owner(&self, changes: &mut SetAttributes) -> Result<()> {
         let shown = (self.owner.uid, self.owner.gid);
-        let foreign = |wanted: Option<u32>, shown: Option<u32>| shown.is_some() && wanted.is_some() && wanted != shown;
+        let foreign =
+            |wanted: Option<u32>, shown: Option<u32>| shown.is_some() && wanted.is_some() && wanted != shown;
         let wanted = (changes.uid.map(|uid| uid.0), changes.gid.map(|gid| gid.0));
         if foreign(wanted.0, shown.0) || foreign(wanted.1, shown.1) {
             return Err(Errno::EPERM.into());

@@ -68,7 +68,14 @@ impl KnownInodes {
     /// A table with the root, which the kernel knows without a reference and never forgets.
     pub(super) fn new() -> Self {
         let mut state = State::default();
-        let root = Known { references: 0, serial: 0, directory: true, fingerprint: 0, touched: 0, names: Vec::new() };
+        let root = Known {
+            references: 0,
+            serial: 0,
+            directory: true,
+            fingerprint: 0,
+            touched: 0,
+            names: Vec::new(),
+        };
         state.inodes.insert(Ino::ROOT.0, root);
         Self { state: Mutex::new(state), pass: AtomicU64::new(0) }
     }

@@ -140,7 +140,14 @@ impl Mount {
             failed(error)
         })?;
         let unmounter = Unmounter { connection, end };
-        Ok(Self { fs: Some(fs), ended, unmounter, watcher: Some(watcher), known, read_only: options.read_only })
+        Ok(Self {
+            fs: Some(fs),
+            ended,
+            unmounter,
+            watcher: Some(watcher),
+            known,
+            read_only: options.read_only,
+        })
     }
 
     /// Where it is mounted, as an absolute path without symlinks.
@@ -320,7 +327,8 @@ fn check_mountpoint(mountpoint: &Path, database: &Path, options: &MountOptions) 
 }
 
 fn holder(mountpoint: &Path) -> MountHolder {
-    let host = nix::unistd::gethostname().map_or_else(|_| String::new(), |host| host.to_string_lossy().into_owned());
+    let host =
+        nix::unistd::gethostname().map_or_else(|_| String::new(), |host| host.to_string_lossy().into_owned());
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed());
     let mountpoint = mountpoint.to_string_lossy().into_owned();
     MountHolder { pid: i64::from(std::process::id()), host, mountpoint, since }

@@ -61,7 +61,8 @@ fn parse(line: &[u8]) -> Option<Entry> {
     let kind = text(fields.next()?)?;
     let source = OsString::from_vec(unescape(fields.next()?));
     let super_options = text(fields.next()?)?;
-    let read_only = [options, super_options].iter().any(|options| options.split(',').any(|option| option == "ro"));
+    let read_only =
+        [options, super_options].iter().any(|options| options.split(',').any(|option| option == "ro"));
     Some(Entry { id, minor, mountpoint, read_only, kind, source })
 }
 
@@ -70,10 +71,14 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
+        let octal = after
+            .get(..3)
+            .filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
         match octal {
             Some(digits) => {
-                plain.push(digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')));
+                plain.push(
+                    digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
+                );
                 rest = &after[3..];
             }
             None => {

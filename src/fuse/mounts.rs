@@ -54,7 +54,13 @@ pub fn list_mounts() -> Result<Vec<MountInfo>> {
     let describe = |entry: Entry| {
         let state = state(&entry);
         let pid = if state == MountState::Alive && !entry.read_only { pid(&entry) } else { None };
-        MountInfo { source: entry.source, mountpoint: entry.mountpoint, read_only: entry.read_only, state, pid }
+        MountInfo {
+            source: entry.source,
+            mountpoint: entry.mountpoint,
+            read_only: entry.read_only,
+            state,
+            pid,
+        }
     };
     Ok(mountinfo::ours()?.into_iter().map(describe).collect())
 }
@@ -113,7 +119,9 @@ fn find(mountpoint: &Path) -> Result<Option<Entry>> {
 fn state(entry: &Entry) -> MountState {
     match answer(&entry.mountpoint) {
         // The kernel answers in the place of a mount that we may not enter.
-        MountState::Alive if !entry.read_only && store::is_mounted(Path::new(&entry.source)).is_ok_and(|held| !held) => {
+        MountState::Alive
+            if !entry.read_only && store::is_mounted(Path::new(&entry.source)).is_ok_and(|held| !held) =>
+        {
             MountState::Dead
         }
         state => state,
@@ -136,8 +144,7 @@ fn answer(mountpoint: &Path) -> MountState {
 }
 
 fn pid(entry: &Entry) -> Option<i64> {
-    let mut options = Options::default();
-    options.read_only = true;
+    let options = Options { read_only: true, ..Options::default() };
     let store = Store::open(Path::new(&entry.source), &options).ok()?;
     let holder = store.mount_holder().ok().flatten()?;
     (Path::new(&holder.mountpoint) == entry.mountpoint).then_some(holder.pid)

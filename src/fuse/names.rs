@@ -21,8 +21,8 @@ const NO_GENERATION: Generation = Generation(0);
 
 impl Adapter {
     pub(super) fn lookup_name(&self, request: &Request, parent: Ino, name: &OsStr, reply: ReplyEntry) {
-        let outcome = Name::new(name.as_bytes())
-            .and_then(|name| self.vfs.lookup(&Self::caller(request), parent, name));
+        let outcome =
+            Name::new(name.as_bytes()).and_then(|name| self.vfs.lookup(&Self::caller(request), parent, name));
         match outcome {
             // Inode 0 lets the kernel remember that there is nothing.
             Err(error) if error.errno() == Errno::ENOENT && !name.is_empty() => {
@@ -84,7 +84,14 @@ impl Adapter {
         self.reply_made("symlink", parent, name, outcome, reply);
     }
 
-    pub(super) fn make_link(&self, request: &Request, ino: Ino, parent: Ino, name: &OsStr, reply: ReplyEntry) {
+    pub(super) fn make_link(
+        &self,
+        request: &Request,
+        ino: Ino,
+        parent: Ino,
+        name: &OsStr,
+        reply: ReplyEntry,
+    ) {
         let outcome = Name::new(name.as_bytes())
             .and_then(|name| self.vfs.link(&Self::caller(request), ino, parent, name));
         self.reply_made("link", parent, name, outcome, reply);
@@ -143,14 +150,14 @@ impl Adapter {
     }
 
     pub(super) fn remove_name(&self, request: &Request, parent: Ino, name: &OsStr, reply: ReplyEmpty) {
-        let outcome = Name::new(name.as_bytes())
-            .and_then(|name| self.vfs.unlink(&Self::caller(request), parent, name));
+        let outcome =
+            Name::new(name.as_bytes()).and_then(|name| self.vfs.unlink(&Self::caller(request), parent, name));
         self.reply_removed("unlink", parent, name, outcome, reply);
     }
 
     pub(super) fn remove_directory(&self, request: &Request, parent: Ino, name: &OsStr, reply: ReplyEmpty) {
-        let outcome = Name::new(name.as_bytes())
-            .and_then(|name| self.vfs.rmdir(&Self::caller(request), parent, name));
+        let outcome =
+            Name::new(name.as_bytes()).and_then(|name| self.vfs.rmdir(&Self::caller(request), parent, name));
         self.reply_removed("rmdir", parent, name, outcome, reply);
     }
 

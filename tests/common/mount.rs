@@ -22,7 +22,10 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        assert!(Path::new("/dev/fuse").exists(), "the tests of the mount need /dev/fuse, which is missing here");
+        assert!(
+            Path::new("/dev/fuse").exists(),
+            "the tests of the mount need /dev/fuse, which is missing here"
+        );
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("mnt")).unwrap();
         AgentFs::create(&folder.path().join("agent.db"), &Options::default()).unwrap().close().unwrap();

@@ -100,7 +100,8 @@ fn rename_flags_are_kept_and_never_ignored() {
 #[test]
 fn a_listing_that_deletes_as_it_goes_misses_nothing() {
     let mounted = Mounted::new();
-    let wanted: BTreeSet<String> = (0..1500).map(|number| format!("a rather long name {number:05}")).collect();
+    let wanted: BTreeSet<String> =
+        (0..1500).map(|number| format!("a rather long name {number:05}")).collect();
     for name in &wanted {
         File::create(mounted.path(name)).unwrap();
     }
@@ -173,7 +174,13 @@ fn a_write_moves_the_modification_time_for_good() {
 #[test]
 fn holes_allocation_and_copies_reach_the_file_system() {
     let mounted = Mounted::new();
-    let file = File::options().create(true).truncate(true).read(true).write(true).open(mounted.path("sparse")).unwrap();
+    let file = File::options()
+        .create(true)
+        .truncate(true)
+        .read(true)
+        .write(true)
+        .open(mounted.path("sparse"))
+        .unwrap();
     file.write_all_at(b"end", 1 << 20).unwrap();
     assert_eq!(rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(0)).unwrap(), 1 << 20);
     assert_eq!(rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(0)).unwrap(), 0);
@@ -216,7 +223,8 @@ fn size_of_xattr(path: &std::path::Path, name: &std::ffi::CStr) -> isize {
 // spec: MNT-35
 #[test]
 fn a_mount_for_one_owner_shows_and_keeps_that_owner() {
-    let options = |options: &mut agentfs::fuse::MountOptions| (options.uid, options.gid) = (Some(4711), Some(4712));
+    let options =
+        |options: &mut agentfs::fuse::MountOptions| (options.uid, options.gid) = (Some(4711), Some(4712));
     let mounted = crate::common::Place::new().try_mount(options).unwrap();
     let path = mounted.path("file");
     fs::write(&path, b"").unwrap();
@@ -274,5 +282,9 @@ fn the_mount_shows_as_ours_and_checks_permissions() {
     fs::set_permissions(mounted.path("program"), PermissionsExt::from_mode(0o4755)).unwrap();
     assert_eq!(fs::metadata(mounted.path("program")).unwrap().mode() & 0o7777, 0o4755);
     std::os::unix::fs::chown(mounted.path("program"), Some(1), None).unwrap();
-    assert_eq!(fs::metadata(mounted.path("program")).unwrap().mode() & 0o7777, 0o755, "chown clears set-id bits");
+    assert_eq!(
+        fs::metadata(mounted.path("program")).unwrap().mode() & 0o7777,
+        0o755,
+        "chown clears set-id bits"
+    );
 }
