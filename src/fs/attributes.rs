@@ -19,10 +19,12 @@ impl Operation<'_> {
     /// What stat shows of an inode.
     pub(super) fn attributes(&mut self, inode: &Inode) -> Result<Attributes> {
         let (nlink, size, blocks) = match inode.mode.kind() {
-            FileKind::Directory if inode.nlink == 0 && inode.ino != Ino::ROOT => (0, DIRECTORY_BYTES, 0),
+            FileKind::Directory if self.check_not_removed(inode).is_err() => (0, DIRECTORY_BYTES, 0),
             FileKind::Directory => {
+                // 1 where they are not counted, as ext4 shows when there are too many.
                 let subdirectories = self.state.subdirectories(self.session, inode.ino)?;
-                (subdirectories.saturating_add(2), DIRECTORY_BYTES, DIRECTORY_BYTES / 512)
+                let nlink = subdirectories.map_or(1, |count| count.saturating_add(2));
+                (nlink, DIRECTORY_BYTES, DIRECTORY_BYTES / 512)
             }
             FileKind::Regular => {
                 let stored = self.content(inode).stored_bytes()?;

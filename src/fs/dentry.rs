@@ -29,6 +29,8 @@ const ANY: &str = "SELECT 1 FROM fs_dentry WHERE parent_ino = ? LIMIT 1";
 const COUNT_SUBDIRECTORIES: &str = "SELECT COUNT(*) FROM fs_dentry AS entry
   JOIN fs_inode AS child ON child.ino = entry.ino
   WHERE entry.parent_ino = ? AND (child.mode & 61440) = 16384";
+// Covered by idx_fs_dentry_parent.
+const COUNT_UP_TO: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM fs_dentry WHERE parent_ino = ? LIMIT ?)";
 // A full scan: only for a directory whose place was never seen by this process.
 const LOCATE: &str = "SELECT parent_ino, name FROM fs_dentry WHERE ino = ? LIMIT 1";
 const COUNT_ALL: &str = "SELECT COUNT(*) FROM fs_dentry";
@@ -77,6 +79,11 @@ pub(super) fn positions(session: &Session<'_>, directory: Ino) -> Result<Vec<i64
 
 pub(super) fn is_empty(session: &Session<'_>, directory: Ino) -> Result<bool> {
     Ok(session.row(ANY, [directory.0 as i64], |_| Ok(()))?.is_none())
+}
+
+/// The number of entries, as far as `limit`.
+pub(super) fn count_up_to(session: &Session<'_>, directory: Ino, limit: u32) -> Result<u32> {
+    Ok(session.row(COUNT_UP_TO, (directory.0 as i64, limit), |row| row.get(0))?.unwrap_or(0))
 }
 
 pub(super) fn count_subdirectories(session: &Session<'_>, directory: Ino) -> Result<u32> {

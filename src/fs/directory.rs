@@ -29,7 +29,12 @@ impl Operation<'_> {
             after = DirectoryPosition(last as u64);
             for id in positions {
                 let Some((name, ino)) = dentry::at(self.session, id, directory)? else { continue };
-                let child = self.named_inode(ino)?;
+                let child = match self.inode(ino) {
+                    Ok(child) => child,
+                    // Damage of one entry must not hide the others (FS-LOOKUP-5).
+                    Err(error) if matches!(error.errno(), Errno::ENOENT) => continue,
+                    Err(error) => return Err(error),
+                };
                 let attributes = if with_attributes { Some(self.attributes(&child)?) } else { None };
                 entries.push((DirectoryPosition(id as u64), name, child, attributes));
             }

@@ -36,6 +36,7 @@ use crate::types::{
     Access, AtimePolicy, Attributes, Caller, Clock, Ino, Mode, Name, Options, SetAttributes, Target,
     Timestamp,
 };
+use crate::vfs::paths::Paths;
 use crate::vfs::{
     DirectoryEntry, DirectoryPosition, FallocateMode, FilesystemStatistics, NodeSpec, OpenFlags, RenameFlags,
     SeekTo, Vfs, WriteFlags, XattrMode,
@@ -119,6 +120,12 @@ impl AgentFs {
     #[must_use]
     pub fn tools(&self) -> Tools<'_> {
         Tools::new(&self.store)
+    }
+
+    /// The files by path, as `caller`.
+    #[must_use]
+    pub fn paths(&self, caller: Caller) -> Paths<'_> {
+        Paths::new(self, caller)
     }
 
     /// Inodes that somebody refers to; 0 when every reference has been given back.

@@ -14,7 +14,7 @@ use crate::vfs::NodeSpec;
 
 /// The most names that an inode may have, and subdirectories a directory: readers of the format keep
 /// link counts in signed 32-bit integers.
-pub(super) const MAX_LINKS: u32 = i32::MAX as u32;
+const MAX_LINKS: u32 = i32::MAX as u32;
 
 const INSERT_TARGET: &str = "INSERT INTO fs_symlink (ino, target) VALUES (?, ?)";
 const TARGET: &str = "SELECT target FROM fs_symlink WHERE ino = ?";
@@ -86,16 +86,22 @@ impl Operation<'_> {
         permissions: u32,
     ) -> Result<Attributes> {
         let directory = self.place_for(caller, parent, name)?;
-        if self.state.subdirectories(self.session, parent)? >= MAX_LINKS - 2 {
-            return Err(Errno::EMLINK.into());
-        }
+        self.check_room_for_directory(parent)?;
         let permissions = permissions & (0o777 | Mode::STICKY);
         let (mode, gid) = inherit(caller, &directory, FileKind::Directory, permissions);
         let new = NewInode { mode, uid: caller.uid, gid, rdev: DeviceNumber(0), size: 0 };
         let inode = self.add(&directory, name, &new)?;
         self.state.adjust_subdirectories(parent, 1);
-        self.state.set_subdirectories(inode.ino, 0);
+        self.state.note_new_directory(inode.ino);
         self.hand_out(&inode, parent, name)
+    }
+
+    /// EMLINK when a directory cannot have one more subdirectory.
+    pub(super) fn check_room_for_directory(&mut self, parent: Ino) -> Result<()> {
+        match self.state.subdirectories(self.session, parent)? {
+            Some(count) if count >= MAX_LINKS - 2 => Err(Errno::EMLINK.into()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn symlink(
@@ -117,14 +123,27 @@ impl Operation<'_> {
     }
 
     /// The directory, when `name` may be added to it.
-    fn place_for(&self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
+    fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
         if dentry::find(self.session, parent, name)?.is_some() {
             return Err(Errno::EEXIST.into());
         }
+        self.check_not_removed(&directory)?;
         check_add(caller, &directory)?;
         Ok(directory)
+    }
+
+    /// ENOENT for a directory that no entry names any more. What its link count says does not decide:
+    /// another convention can leave a live directory of ours at 0 (FS-NLINK-3).
+    pub(super) fn check_not_removed(&mut self, directory: &Inode) -> Result<()> {
+        if directory.nlink > 0 || directory.ino == Ino::ROOT {
+            return Ok(());
+        }
+        if self.state.orphans.contains(&directory.ino) {
+            return Err(Errno::ENOENT.into());
+        }
+        self.state.parent(self.session, directory.ino).map(|_| ())
     }
 
     fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {

@@ -5,7 +5,7 @@
 
 use super::inode::Inode;
 use crate::error::{Errno, Result};
-use crate::types::{Access, Caller, FileKind, Gid, Ino, Mode};
+use crate::types::{Access, Caller, FileKind, Gid, Mode};
 
 /// EACCES unless `caller` has all of `access` on `inode`.
 pub(super) fn check_access(caller: &Caller, inode: &Inode, access: Access) -> Result<()> {
@@ -35,12 +35,8 @@ pub(super) fn check_search(caller: &Caller, directory: &Inode) -> Result<()> {
     check_access(caller, directory, Access::EXECUTE)
 }
 
-/// Whether an entry may be added to `directory`: it must not have been removed (ENOENT).
+/// Whether an entry may be added to `directory`.
 pub(super) fn check_add(caller: &Caller, directory: &Inode) -> Result<()> {
-    // The root's link count is whatever its writer's convention was, also 0 (D7).
-    if directory.nlink == 0 && directory.ino != Ino::ROOT {
-        return Err(Errno::ENOENT.into());
-    }
     check_access(caller, directory, Access::WRITE | Access::EXECUTE)
 }
 

@@ -24,14 +24,17 @@ const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(in
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
 const ORPHANS: &str = "SELECT ino FROM ext_orphan";
 // A full scan: once, for a database whose writer kept no list.
-const FIND_ORPHANS: &str = "SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
+const LIST_NAMELESS: &str = "INSERT OR IGNORE INTO ext_orphan (ino)
+  SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
 const REMOVE_INODE: &str = "DELETE FROM fs_inode WHERE ino = ? AND ino <> 1";
 const REMOVE_TARGET: &str = "DELETE FROM fs_symlink WHERE ino = ?";
 const REMOVE_XATTRS: &str = "DELETE FROM ext_xattr WHERE ino = ?";
 // By the primary key's index.
 const REMOVE_CHUNKS: &str = "DELETE FROM fs_data WHERE rowid IN
   (SELECT rowid FROM fs_data WHERE ino = ? LIMIT ?)";
-const FIND_NAME: &str = "SELECT 1 FROM fs_dentry WHERE ino = ? LIMIT 1";
+// One scan of the entries, each looked for in the short list: entries have no index by inode.
+const NAMED_ORPHANS: &str = "SELECT DISTINCT entry.ino FROM fs_dentry AS entry
+  CROSS JOIN ext_orphan AS orphan ON orphan.ino = entry.ino";
 
 impl Operation<'_> {
     /// One name of `victim` is gone. Its rows stay while somebody refers to it.
@@ -77,35 +80,33 @@ impl Operation<'_> {
         Ok(true)
     }
 
-    /// Listed orphans that nobody refers to.
+    /// Listed orphans that nobody refers to; those that have a name after all leave the list.
     fn unreferenced_orphans(&mut self) -> Result<Vec<Ino>> {
-        let listed = self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
         let mut free = Vec::new();
-        for ino in listed {
-            match self.inode(ino) {
-                // A name has come back (a link made by another process), or never went.
-                Ok(inode) if inode.nlink > 0 => {
-                    self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
-                }
-                _ if self.state.is_referenced(ino) => {
-                    self.state.orphans.insert(ino);
-                }
-                _ => free.push(ino),
+        for ino in self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))? {
+            if self.state.is_referenced(ino) {
+                self.state.orphans.insert(ino);
+            } else {
+                free.push(ino);
             }
+        }
+        if free.is_empty() {
+            return Ok(free);
+        }
+        let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
+        for ino in named {
+            self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
+            self.state.orphans.remove(&ino);
+            free.retain(|orphan| *orphan != ino);
         }
         Ok(free)
     }
 
-    /// Lists every inode without a name, for a database that never had a list.
+    /// Lists every inode whose link count is 0, for a database that never had a list; which of them
+    /// have a name after all is found out with the rest.
     fn search_orphans(&mut self) -> Result<()> {
-        let found = self.session.rows(FIND_ORPHANS, [], |row| row.get::<_, i64>(0))?;
         self.session.ensure_extension("ext_orphan")?;
-        for ino in found {
-            // A link count that is wrong must not cost a file that still has a name.
-            if self.session.row(FIND_NAME, [ino], |_| Ok(()))?.is_none() {
-                self.session.execute(ADD_ORPHAN, [ino])?;
-            }
-        }
+        self.session.execute(LIST_NAMELESS, [])?;
         Ok(())
     }
 }

@@ -4,7 +4,6 @@
 
 use super::dentry::{self, Dentry};
 use super::inode::Inode;
-use super::namespace::MAX_LINKS;
 use super::permission::{check_access, check_add, check_remove, check_search};
 use super::reap::Freed;
 use super::{Errno, Operation, Result};
@@ -46,6 +45,7 @@ impl Operation<'_> {
         self.check_not_inside(new_parent, &source.inode, Errno::EINVAL)?;
         let Some(found) = found else {
             check_remove(caller, &source.directory, &source.inode)?;
+            self.check_not_removed(&new_directory)?;
             check_add(caller, &new_directory)?;
             self.check_move_of_directory(caller, &source, &new_directory)?;
             self.move_entry(&source, new_parent, new_name)?;
@@ -117,10 +117,7 @@ impl Operation<'_> {
             return Ok(());
         }
         check_access(caller, &moved.inode, Access::WRITE)?;
-        if self.state.subdirectories(self.session, new_directory.ino)? >= MAX_LINKS - 2 {
-            return Err(Errno::EMLINK.into());
-        }
-        Ok(())
+        self.check_room_for_directory(new_directory.ino)
     }
 
     fn move_entry(&mut self, source: &Side<'_>, new_parent: Ino, new_name: Name<'_>) -> Result<()> {

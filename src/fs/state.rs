@@ -13,6 +13,8 @@ use crate::types::{Ino, Name, Timestamp};
 
 /// Entries past which a map of remembered answers is emptied.
 const REMEMBERED: usize = 65536;
+/// Entries past which the subdirectories of a directory are not counted: each costs a look at an inode.
+const COUNTED_ENTRIES: u32 = 10_000;
 /// Directories whose positions are kept: as many listings may go on at once without finding them anew.
 const LISTINGS: usize = 16;
 /// Positions kept at most beside those of the present listing, 8 bytes each.
@@ -26,7 +28,8 @@ pub(super) struct State {
     pub(super) orphans: HashSet<Ino>,
     /// Reads that moved an access time which is not stored yet.
     pub(super) pending_atimes: HashMap<Ino, Timestamp>,
-    subdirectories: HashMap<Ino, u32>,
+    /// None for a directory that is too large to be counted.
+    subdirectories: HashMap<Ino, Option<u32>>,
     /// Where a directory was last seen; checked before it is believed.
     places: HashMap<Ino, (Ino, Vec<u8>)>,
     listings: Vec<(Ino, Vec<i64>)>,
@@ -85,17 +88,23 @@ impl State {
         self.references.len()
     }
 
-    /// The number of subdirectories of a directory.
-    pub(super) fn subdirectories(&mut self, session: &Session<'_>, directory: Ino) -> Result<u32> {
+    /// The number of subdirectories of a directory, or None when it would take long to count them.
+    pub(super) fn subdirectories(&mut self, session: &Session<'_>, directory: Ino) -> Result<Option<u32>> {
         if let Some(&known) = self.subdirectories.get(&directory) {
             return Ok(known);
         }
-        let count = dentry::count_subdirectories(session, directory)?;
-        self.set_subdirectories(directory, count);
+        let few = dentry::count_up_to(session, directory, COUNTED_ENTRIES + 1)? <= COUNTED_ENTRIES;
+        let count = if few { Some(dentry::count_subdirectories(session, directory)?) } else { None };
+        self.note_subdirectories(directory, count);
         Ok(count)
     }
 
-    pub(super) fn set_subdirectories(&mut self, directory: Ino, count: u32) {
+    /// A directory has just been made.
+    pub(super) fn note_new_directory(&mut self, directory: Ino) {
+        self.note_subdirectories(directory, Some(0));
+    }
+
+    fn note_subdirectories(&mut self, directory: Ino, count: Option<u32>) {
         if self.subdirectories.len() >= REMEMBERED {
             self.subdirectories.clear();
         }
@@ -104,7 +113,7 @@ impl State {
 
     /// A subdirectory was added to (1) or taken from (-1) `directory`.
     pub(super) fn adjust_subdirectories(&mut self, directory: Ino, by: i32) {
-        if let Some(count) = self.subdirectories.get_mut(&directory) {
+        if let Some(Some(count)) = self.subdirectories.get_mut(&directory) {
             *count = count.saturating_add_signed(by);
         }
     }

@@ -13,6 +13,10 @@
 //! **Permission.** Each operation says what it demands of the [`Caller`]; a caller that the kernel
 //! has [authorized](Caller::authorized) is refused nothing.
 
+pub mod paths;
+
+pub use paths::Paths;
+
 use bitflags::bitflags;
 
 use crate::error::Result;

@@ -139,3 +139,39 @@ fn the_parent_of_a_directory_is_known_and_the_roots_is_itself() {
     fixture.rmdir(a, "b").unwrap();
     assert_eq!(errno(fixture.fs.parent(b)), Errno::ENOENT);
 }
+
+// spec: FS-NLINK-6
+#[test]
+fn a_directory_with_too_many_entries_to_count_shows_one_link() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    let inner = fixture.directory(directory, "inner");
+    let link = |i: u32| {
+        let name = format!("link{i}");
+        let caller = Caller::root();
+        fixture.fs.link(&caller, fixture.lookup(directory, "f").unwrap().ino, directory, n(&name)).unwrap();
+    };
+    fixture.file(directory, "f", b"");
+    (0..10_000).for_each(link);
+    assert_eq!(fixture.stat(directory).nlink, 3, "counted while it grew");
+    let fixture = fixture.reopen();
+    assert_eq!((fixture.stat(directory).nlink, fixture.stat(inner).nlink), (1, 2));
+    fixture.rmdir(directory, "inner").unwrap();
+    assert_eq!(fixture.stat(directory).nlink, 1);
+}
+
+// spec: FS-LOOKUP-5
+#[test]
+fn an_entry_without_an_inode_does_not_hide_the_others() {
+    let fixture = Fixture::new();
+    fixture.file(Ino::ROOT, "a", b"");
+    let lost = fixture.file(Ino::ROOT, "lost", b"").ino;
+    fixture.file(Ino::ROOT, "z", b"");
+    fixture
+        .fs
+        .store()
+        .mutate(|session| session.execute("DELETE FROM fs_inode WHERE ino = ?", [lost.0]))
+        .unwrap();
+    assert_eq!(fixture.names(Ino::ROOT), ["a", "z"]);
+    assert_eq!(errno(fixture.lookup(Ino::ROOT, "lost")), Errno::EIO);
+}

@@ -97,3 +97,20 @@ fn a_large_file_goes_in_slices() {
     assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_data"), 0);
     assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode"), 1);
 }
+
+// spec: FS-NLINK-3, FS-REAP-8
+#[test]
+fn a_directory_whose_stored_count_is_zero_lives_while_an_entry_names_it() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    // What a program with the other convention leaves after it removed a subdirectory.
+    let set = "UPDATE fs_inode SET nlink = 0 WHERE ino = ?";
+    fixture.fs.store().mutate(|session| session.execute(set, [directory.0])).unwrap();
+    fixture.fs.store().mutate(|session| session.execute("DROP TABLE ext_orphan", [])).unwrap();
+    let fixture = fixture.reopen();
+    fixture.fs.sweep_orphans().unwrap();
+    assert_eq!(fixture.stat(directory).nlink, 2);
+    fixture.file(directory, "f", b"");
+    assert_eq!(fixture.names(directory), ["f"]);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+}
