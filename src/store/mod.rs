@@ -130,8 +130,7 @@ impl Store {
     pub fn open(path: &Path, options: &Options) -> Result<Self> {
         let mut opener = Opener::new(path, options)?;
         let lock = opener.inspect()?;
-        let connection = opener.connect()?;
-        let configuration = opener.recognise(&connection)?;
+        let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
