@@ -113,14 +113,19 @@ fn flush_mount(holder: &MountHolder) {
 /// On whose behalf the command line works: what it creates belongs to the person who calls it; it is refused nothing,
 /// since whoever may write the file may change anything in it.
 pub(crate) fn caller() -> Caller {
-    // There is no way to read the umask without setting it; no other thread creates files at this time.
-    let umask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(umask);
     Caller {
         uid: Uid(rustix::process::geteuid().as_raw()),
         gid: Gid(rustix::process::getegid().as_raw()),
         groups: Vec::new(),
-        umask: umask.bits(),
+        umask: umask(),
         authorized: true,
     }
+}
+
+/// Read where reading does not change it, as umask(2) does, for every thread.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(USUAL)
 }

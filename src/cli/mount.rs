@@ -198,7 +198,7 @@ impl Place {
                 return Err(Failure::host("open", &target.path, error));
             }
         };
-        let mountpoint = directory.canonicalize().map_err(|error| match error.kind() {
+        let mountpoint = resolve(directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::new(
                 Exit::Missing,
                 format!("{}: no such directory to mount on; make it, or use --create", directory.display()),
@@ -229,6 +229,18 @@ impl Place {
             read_only: settings.read_only,
             created: false,
         }
+    }
+}
+
+/// The mount point as an absolute path, also when a mount that has lost its process is in its place: then it cannot
+/// be looked at, and the library removes it.
+fn resolve(directory: &Path) -> io::Result<PathBuf> {
+    match (directory.canonicalize(), directory.parent(), directory.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotConnected => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Ok(parent.canonicalize()?.join(name))
+        }
+        (resolved, ..) => resolved,
     }
 }
 
@@ -267,7 +279,7 @@ impl Made {
     /// Makes the mount point and the database where they are missing.
     fn make(&mut self, target: &OsStr, directory: &Path) -> Result<(), Failure> {
         let missing = !Target::existing(target)?.path.exists();
-        if !directory.exists() {
+        if std::fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             std::fs::create_dir_all(directory).map_err(|error| Failure::host("create", directory, error))?;
             self.directory = Some(directory.to_owned());
         }

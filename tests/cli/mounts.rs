@@ -144,6 +144,30 @@ fn in_the_foreground_a_signal_is_the_end() {
     }
 }
 
+// spec: MNT-5, MNT-10
+#[test]
+fn after_a_kill_the_same_command_mounts_again() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    let first = place.run(["mount", "demo", "mnt", "--json"]).json();
+    let file = fs::File::create(mounted.mountpoint.join("file")).unwrap();
+    file.sync_all().unwrap();
+    let pid = rustix::process::Pid::from_raw(first["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    drop(file);
+    while fs::metadata(&mounted.mountpoint).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(place.run(["fs", "ls", "demo"]).answer(), "file\n", "what was synced is there");
+    let listed = place.run(["mount", "--json"]).json();
+    let dead = listed.as_array().unwrap().iter().find(|mount| mount["mountpoint"] == first["mountpoint"]);
+    assert_eq!(dead.unwrap()["state"], "dead");
+    place.run(["mount", "--create", "demo", "mnt"]).answer();
+    assert!(mounted.mountpoint.join("file").exists());
+    place.run(["unmount", "mnt"]).answer();
+    assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
+}
+
 // spec: CLI-1, CLI-2, MNT-1, MNT-5
 #[test]
 fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
