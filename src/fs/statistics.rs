@@ -5,14 +5,14 @@ use crate::vfs::FilesystemStatistics;
 
 const BLOCK_BYTES: u64 = 4096;
 
-const PAGES: &str = "SELECT page_count FROM pragma_page_count";
+const PAGES_IN_USE: &str = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count";
 
 impl Operation<'_> {
-    /// `free` is what the file system below could still take.
+    /// `free` is how many bytes could still be stored.
     pub(super) fn statistics(&mut self, free: u64) -> Result<FilesystemStatistics> {
         let page_size = u64::from(self.fs.store.configuration().page_size);
-        let pages: i64 = self.session.row(PAGES, [], |row| row.get(0))?.unwrap_or(0);
-        let taken = pages.max(0) as u64 * page_size / BLOCK_BYTES;
+        let pages: u64 = self.session.row(PAGES_IN_USE, [], |row| row.get(0))?.unwrap_or(0);
+        let taken = pages * page_size / BLOCK_BYTES;
         let free = free / BLOCK_BYTES;
         // The root has no entry.
         let files = AgentFs::count_entries(self)? + 1;
