@@ -8,7 +8,9 @@ use super::output::Output;
 
 /// Print a completion script for a shell
 #[derive(Args)]
-#[command(after_help = "Example: agentfs completions bash > /etc/bash_completion.d/agentfs")]
+#[command(
+    after_help = "Example: agentfs completions bash > /etc/bash_completion.d/agentfs\n\nJSON: {shell, script}"
+)]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,

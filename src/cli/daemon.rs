@@ -8,7 +8,6 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
@@ -28,22 +27,13 @@ struct Report {
 /// Its standard error goes to `log`, or nowhere.
 pub(crate) fn start<'a>(
     arguments: impl IntoIterator<Item = &'a OsStr>,
-    log: Option<&Path>,
+    log: Option<File>,
 ) -> Result<u32, Failure> {
-    let errors = match log {
-        None => Stdio::null(),
-        Some(path) => File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(|error| Failure::host("open the log", path, error))?
-            .into(),
-    };
     let mut child = Command::new("/proc/self/exe")
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(errors)
+        .stderr(log.map_or_else(Stdio::null, Stdio::from))
         .spawn()
         .map_err(|error| Failure::host("start", "/proc/self/exe", error))?;
     let mut said = String::new();
@@ -69,10 +59,25 @@ pub(crate) fn start<'a>(
 
 /// In the child, first of all: leaves the terminal's session and the directory that it was started in.
 pub(crate) fn detach() {
+    close_inherited();
     // A child that was just started leads no process group, so this cannot fail.
     let _ = rustix::process::setsid();
     // A daemon that stays in a directory keeps the file system below it busy; paths are absolute by now.
     let _ = std::env::set_current_dir("/");
+}
+
+/// Closes what whoever started us left open by mistake (a script's `3>file`, a test's pipe): the mount would keep it open
+/// for as long as it lives. Nothing in this process has opened anything yet.
+fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let descriptors: Vec<i32> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|descriptor| *descriptor > 2)
+        .collect();
+    for descriptor in descriptors {
+        // The one that listed them is closed already.
+        let _ = nix::unistd::close(descriptor);
+    }
 }
 
 /// In the child: the mount is usable. Fails when the parent is gone, who then never heard of it.

@@ -73,12 +73,10 @@ pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure
 /// A connection that may write folds the log away when it closes; one that may not leaves it behind. So the
 /// latter is only used where there is no choice.
 fn open_to_read(path: &Path) -> Result<AgentFs, Error> {
-    let mut options = Options::default();
-    options.atime = AtimePolicy::Never;
+    let options = Options { atime: AtimePolicy::Never, ..Options::default() };
     match AgentFs::open(path, &options) {
         Err(Error::Database { problem: DatabaseProblem::ReadOnly(_), .. }) => {
-            options.read_only = true;
-            AgentFs::open(path, &options)
+            AgentFs::open(path, &Options { read_only: true, ..options })
         }
         other => other,
     }
@@ -115,14 +113,19 @@ fn flush_mount(holder: &MountHolder) {
 /// On whose behalf the command line works: what it creates belongs to the person who calls it; it is refused nothing,
 /// since whoever may write the file may change anything in it.
 pub(crate) fn caller() -> Caller {
-    // There is no way to read the umask without setting it; no other thread creates files at this time.
-    let umask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(umask);
     Caller {
         uid: Uid(rustix::process::geteuid().as_raw()),
         gid: Gid(rustix::process::getegid().as_raw()),
         groups: Vec::new(),
-        umask: umask.bits(),
+        umask: umask(),
         authorized: true,
     }
+}
+
+/// Read where reading does not change it, as umask(2) does, for every thread.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|umask| u32::from_str_radix(umask.trim(), 8).ok()).unwrap_or(USUAL)
 }

@@ -190,18 +190,11 @@ impl From<Error> for Failure {
                 "no space left for the database; free some and try again".into()
             }
             Error::Host { operation, path, source } => {
-                return Self::host(operation, path, io::Error::from(source.kind())).with_exit(exit);
+                format!("{}: cannot {operation}: {}", path.display(), reason(source))
             }
             other => other.to_string(),
         };
         Self::new(exit, message)
-    }
-}
-
-impl Failure {
-    const fn with_exit(mut self, exit: Exit) -> Self {
-        self.exit = exit;
-        self
     }
 }
 

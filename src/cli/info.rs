@@ -18,6 +18,10 @@ use crate::{AgentFs, schema};
 
 /// Show the format, the settings and the contents of a database in numbers
 #[derive(Args)]
+#[command(after_help = "\
+JSON: {path, format, user_version, encoding, chunk_size, inline_threshold, page_size, inodes, dentries, chunks, kv_entries,
+  tool_calls, bytes_stored, file_size, free_pages, orphans, extensions: [{name, version}],
+  mounted: null or {mountpoint, pid, host, since}}")]
 pub(crate) struct Info {
     /// Id or path of the database
     #[arg(value_name = "ID|PATH")]

@@ -15,7 +15,7 @@ use crate::types::{Gid, Options, Uid};
 /// Make a new, empty agent file system
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  agentfs init my-agent      makes .agentfs/my-agent.db\n  agentfs init ./work.db     makes that file\n  agentfs init               makes one with a new id, and prints it"
+    after_help = "Examples:\n  agentfs init my-agent      makes .agentfs/my-agent.db\n  agentfs init ./work.db     makes that file\n  agentfs init               makes one with a new id, and prints it\n\nJSON: {\"id\": its id or null, \"path\"}"
 )]
 pub(crate) struct Init {
     /// Id or path; without it, a new id
@@ -39,10 +39,12 @@ impl Init {
             None => target::generate()?,
         };
         let target = Target::new(&argument)?;
-        let mut options = creation_options();
-        options.chunk_size = self.chunk_size;
-        options.inline_threshold = self.inline_threshold;
-        options.page_size = self.page_size;
+        let options = Options {
+            chunk_size: self.chunk_size,
+            inline_threshold: self.inline_threshold,
+            page_size: self.page_size,
+            ..creation_options()
+        };
         create(&target, &options)?.close()?;
         if output.is_json() {
             return output.json(&json!({ "id": target.is_id.then_some(&target.shown), "path": target.path.to_string_lossy() }));
@@ -53,9 +55,8 @@ impl Init {
 
 /// The defaults, with a root directory that belongs to the person who makes the database.
 pub(crate) fn creation_options() -> Options {
-    let mut options = Options::default();
-    options.root_owner = (Uid(rustix::process::geteuid().as_raw()), Gid(rustix::process::getegid().as_raw()));
-    options
+    let root_owner = (Uid(rustix::process::geteuid().as_raw()), Gid(rustix::process::getegid().as_raw()));
+    Options { root_owner, ..Options::default() }
 }
 
 /// Makes the database, and the directory of ids when it is the first; leaves nothing behind when it fails.

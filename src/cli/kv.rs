@@ -13,11 +13,14 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::target::Target;
 use super::time;
-use crate::kv::{Entry, Kv as Store};
-use crate::types::{SystemClock, Timestamp};
+use crate::kv::Entry;
+use crate::types::Timestamp;
 
 /// Read and change the key-value store
 #[derive(Args)]
+#[command(after_help = "\
+JSON of set and get: {key, value, created_at, updated_at}; of list, an array of these; of delete, {deleted: the key}.
+  What another program stored and is not JSON is a string in `text` in the place of `value`.")]
 pub(crate) struct Kv {
     #[command(subcommand)]
     command: Command,
@@ -97,11 +100,9 @@ fn set(
         Some(value) => value,
         None => standard_input()?,
     };
-    // A line feed at the end of a piped value is the pipe's, not the value's.
-    let given = given.strip_suffix('\n').unwrap_or(&given);
-    let value = if is_text { json!(given).to_string() } else { given.to_owned() };
+    let value = if is_text { json!(given).to_string() } else { given };
     let entry = database::with(&target, Purpose::Change, |fs| {
-        let kv = Store::new(fs.store(), &SystemClock);
+        let kv = fs.kv();
         kv.set_text(key, &value).map_err(|error| match error {
             crate::Error::Invalid(why) if !is_text => {
                 Failure::usage(format!("{why}; --text stores plain text"))
@@ -121,13 +122,16 @@ fn standard_input() -> Result<String, Failure> {
     std::io::stdin()
         .read_to_string(&mut value)
         .map_err(|error| Failure::host("read", "standard input", error))?;
+    // A line feed at the end is the pipe's, not the value's.
+    if value.ends_with('\n') {
+        value.pop();
+    }
     Ok(value)
 }
 
 fn get(target: &OsString, key: &str, is_text: bool, output: &mut Output) -> Result<(), Failure> {
     let target = Target::existing(target)?;
-    let entry =
-        database::with(&target, Purpose::Read, |fs| Ok(Store::new(fs.store(), &SystemClock).entry(key)?))?;
+    let entry = database::with(&target, Purpose::Read, |fs| Ok(fs.kv().entry(key)?))?;
     let entry = entry.ok_or_else(|| no_such_key(key))?;
     if output.is_json() {
         return output.json(&Shown::of(&entry));
@@ -141,7 +145,7 @@ fn list(target: &OsString, prefix: Option<&str>, long: bool, output: &mut Output
     let target = Target::existing(target)?;
     let with_values = long || output.is_json();
     let entries = database::with(&target, Purpose::Read, |fs| {
-        let kv = Store::new(fs.store(), &SystemClock);
+        let kv = fs.kv();
         Ok(if with_values { kv.list_with_values(prefix)? } else { kv.list(prefix)? })
     })?;
     if output.is_json() {
@@ -165,8 +169,7 @@ fn list(target: &OsString, prefix: Option<&str>, long: bool, output: &mut Output
 
 fn delete(target: &OsString, key: &str, output: &mut Output) -> Result<(), Failure> {
     let target = Target::existing(target)?;
-    let deleted =
-        database::with(&target, Purpose::Change, |fs| Ok(Store::new(fs.store(), &SystemClock).delete(key)?))?;
+    let deleted = database::with(&target, Purpose::Change, |fs| Ok(fs.kv().delete(key)?))?;
     match (deleted, output.is_json()) {
         (false, _) => Err(no_such_key(key)),
         (true, true) => output.json(&json!({ "deleted": key })),

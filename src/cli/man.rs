@@ -10,7 +10,7 @@ use super::output::Output;
 
 /// Print the manual page, or write those of all commands into a directory
 #[derive(Args)]
-#[command(after_help = "Example: agentfs man | man -l -")]
+#[command(after_help = "Example: agentfs man | man -l -\n\nJSON: {page}; with --output, the list of files")]
 pub(crate) struct Man {
     /// Write one page a command (agentfs.1, agentfs-mount.1 ...) into this directory, made when missing
     #[arg(long, value_name = "DIR")]

@@ -24,7 +24,7 @@ mod tools;
 mod unmount;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -99,7 +99,11 @@ fn log_to_stderr(levels: &str) -> Result<(), Failure> {
     let filter = tracing_subscriber::EnvFilter::try_new(levels)
         .map_err(|error| Failure::usage(format!("--log-level (AGENTFS_LOG) {levels:?}: {error}")))?;
     // A program that uses the library may have begun to log already.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr)
+        .try_init();
     Ok(())
 }
 
@@ -122,10 +126,11 @@ fn parse(arguments: &[OsString]) -> Result<Cli, Failure> {
 fn one_line(message: &str) -> String {
     let paragraphs =
         message.split("\n\n").take_while(|paragraph| !paragraph.trim_start().starts_with("Usage:"));
-    let words = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-    let words = words.strip_prefix("error: ").unwrap_or(&words);
-    let words = words.strip_suffix("For more information, try '--help'.").unwrap_or(words);
-    format!("{}; see --help", words.trim_end())
+    let lines = paragraphs
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|paragraph| !paragraph.is_empty() && !paragraph.starts_with("For more information"));
+    let words = lines.collect::<Vec<_>>().join("; ");
+    format!("{}; see --help", words.strip_prefix("error: ").unwrap_or(&words))
 }
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
@@ -133,7 +138,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
     let mut output = Output::new(cli.json);
     match cli.command {
         Command::Init(command) => command.run(&mut output),
-        Command::Mount(command) => command.run(&mut output),
+        Command::Mount(command) => command.run(&cli.log_level, &mut output),
         Command::Unmount(command) => command.run(&mut output),
         Command::Fs(command) => command.run(&mut output),
         Command::Kv(command) => command.run(&mut output),

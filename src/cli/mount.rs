@@ -4,6 +4,7 @@
 //! costs nothing and is said in one place for the foreground, the background and mount(8).
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,10 @@ Examples:
   agentfs mount my-agent /mnt/agent -o ro,allow_other
   agentfs mount                                   list the mounts
 
-In fstab: /srv/agent.db  /mnt/agent  fuse.agentfs  rw,noatime,nofail  0  0")]
+In fstab: /srv/agent.db  /mnt/agent  fuse.agentfs  rw,noatime,nofail  0  0
+
+JSON: {database, mountpoint, pid, read_only, created};
+  of the list [{database, mountpoint, pid or null, read_only, state: alive, dead or silent}]")]
 pub(crate) struct Mount {
     /// Id or path of the database
     #[arg(value_name = "ID|PATH", requires = "directory")]
@@ -70,7 +74,7 @@ pub(crate) struct Mount {
     /// Options as mount(8) writes them: ro, allow_other, uid=N, noatime, nosuid, noexec, dev ...
     #[arg(short, value_name = "OPTIONS")]
     options: Vec<String>,
-    /// Where the background process logs (its level: AGENTFS_LOG)
+    /// Where the background process logs (at the level of --log-level, or info)
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     log: Option<PathBuf>,
     /// Serve for a parent that waits for a report
@@ -99,7 +103,7 @@ pub(crate) struct Answer {
 }
 
 impl Mount {
-    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, log_level: &str, output: &mut Output) -> Result<(), Failure> {
         let settings = self.settings()?;
         let (Some(target), Some(directory)) = (&self.target, &self.directory) else {
             return list(output);
@@ -108,7 +112,7 @@ impl Mount {
             return serve_in_background(target, directory, &settings);
         }
         let mut made = Made::default();
-        let mounted = self.mount(target, directory, &settings, &mut made, output);
+        let mounted = self.mount(target, directory, &settings, &mut made, log_level, output);
         if mounted.is_err() {
             made.undo();
         }
@@ -121,6 +125,7 @@ impl Mount {
         directory: &Path,
         settings: &MountSettings,
         made: &mut Made,
+        log_level: &str,
         output: &mut Output,
     ) -> Result<(), Failure> {
         if self.create {
@@ -138,8 +143,8 @@ impl Mount {
                 output,
             );
         }
-        let log = self.log.as_deref().map(absolute).transpose()?;
-        let answer = Answer { created, ..place.start(settings, log.as_deref())? };
+        let log = self.log.as_deref().map(|file| Log::new(file, log_level)).transpose()?;
+        let answer = Answer { created, ..place.start(settings, log)? };
         *made = Made::default();
         answer.show(output)?;
         if self.create && !output.is_json() {
@@ -193,7 +198,7 @@ impl Place {
                 return Err(Failure::host("open", &target.path, error));
             }
         };
-        let mountpoint = directory.canonicalize().map_err(|error| match error.kind() {
+        let mountpoint = resolve(directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::new(
                 Exit::Missing,
                 format!("{}: no such directory to mount on; make it, or use --create", directory.display()),
@@ -203,13 +208,15 @@ impl Place {
         Ok(Self { shown: target.shown, database, mountpoint })
     }
 
-    fn start(&self, settings: &MountSettings, log: Option<&Path>) -> Result<Answer, Failure> {
+    fn start(&self, settings: &MountSettings, log: Option<Log>) -> Result<Answer, Failure> {
         let options = settings.to_string();
-        let arguments = ["mount", "--serve", "-o", &options, "--"]
-            .map(OsStr::new)
-            .into_iter()
-            .chain([self.database.as_os_str(), self.mountpoint.as_os_str()]);
-        let pid = daemon::start(arguments, log)?;
+        let mut arguments = ["mount", "--serve", "-o", &options].map(OsStr::new).to_vec();
+        let (file, level) = log.map(|log| (log.file, log.level)).unzip();
+        if let Some(level) = &level {
+            arguments.extend(["--log-level", level].map(OsStr::new));
+        }
+        arguments.extend([OsStr::new("--"), self.database.as_os_str(), self.mountpoint.as_os_str()]);
+        let pid = daemon::start(arguments, file)?;
         Ok(self.answer(pid, settings))
     }
 
@@ -222,6 +229,18 @@ impl Place {
             read_only: settings.read_only,
             created: false,
         }
+    }
+}
+
+/// The mount point as an absolute path, also when a mount that has lost its process is in its place: then it cannot
+/// be looked at, and the library removes it.
+fn resolve(directory: &Path) -> io::Result<PathBuf> {
+    match (directory.canonicalize(), directory.parent(), directory.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotConnected => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Ok(parent.canonicalize()?.join(name))
+        }
+        (resolved, ..) => resolved,
     }
 }
 
@@ -260,7 +279,7 @@ impl Made {
     /// Makes the mount point and the database where they are missing.
     fn make(&mut self, target: &OsStr, directory: &Path) -> Result<(), Failure> {
         let missing = !Target::existing(target)?.path.exists();
-        if !directory.exists() {
+        if std::fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             std::fs::create_dir_all(directory).map_err(|error| Failure::host("create", directory, error))?;
             self.directory = Some(directory.to_owned());
         }
@@ -287,8 +306,19 @@ impl Made {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::host("resolve", path, error))
+/// Where a mount in the background logs.
+struct Log {
+    file: File,
+    level: String,
+}
+
+impl Log {
+    fn new(path: &Path, level: &str) -> Result<Self, Failure> {
+        let file = File::options().append(true).create(true).open(path);
+        let file = file.map_err(|error| Failure::host("open the log", path, error))?;
+        // Who asks for a log wants something in it.
+        Ok(Self { file, level: if level == "off" { "info" } else { level }.to_owned() })
+    }
 }
 
 fn begin(database: &Path, mountpoint: &Path, settings: &MountSettings) -> Result<fuse::Mount, Failure> {

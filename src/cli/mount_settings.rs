@@ -89,10 +89,7 @@ impl MountSettings {
 impl MountSettings {
     /// How the database is opened for such a mount.
     pub(crate) fn database_options(&self) -> Options {
-        let mut options = Options::default();
-        options.read_only = self.read_only;
-        options.atime = self.atime.unwrap_or_default();
-        options
+        Options { read_only: self.read_only, atime: self.atime.unwrap_or_default(), ..Options::default() }
     }
 
     /// How the library mounts it; `source` is what the list of mounts shows.

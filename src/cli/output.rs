@@ -53,7 +53,8 @@ impl Output {
         let write = |writer: &mut tabwriter::TabWriter<_>| {
             for row in rows {
                 // A tab or a line feed inside a cell would be taken for the end of it.
-                let cells: Vec<String> = row.iter().map(|cell| printable(cell.as_bytes())).collect();
+                let end = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
+                let cells: Vec<String> = row[..end].iter().map(|cell| printable(cell.as_bytes())).collect();
                 writeln!(writer, "{}", cells.join("\t"))?;
             }
             writer.flush()

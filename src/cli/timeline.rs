@@ -14,13 +14,14 @@ use super::target::Target;
 use super::time;
 use super::tools::{self, Selection};
 use crate::AgentFs;
-use crate::tools::{Filter, Order, RecordedCall, Tools};
+use crate::tools::{Filter, Order, RecordedCall};
 
 /// How often --follow looks for new calls.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Show tool calls in the order in which they happened
 #[derive(Args)]
+#[command(after_help = "JSON: as of `agentfs tools list`; with --follow, one object a line")]
 pub(crate) struct Timeline {
     /// Id or path of the database
     #[arg(value_name = "ID|PATH")]
@@ -48,7 +49,7 @@ impl Timeline {
 
     /// Shows what is there, and returns the largest id in the log at that time.
     fn show_past(&self, fs: &AgentFs, output: &mut Output) -> Result<i64, Failure> {
-        let log = Tools::new(fs.store());
+        let log = fs.tools();
         let latest = Filter { order: Order::Recorded, ..Filter::default() };
         let seen = if self.follow { log.query(&latest)?.last().map_or(0, |call| call.id) } else { i64::MAX };
         let mut calls = log.query(&self.selection.filter(Order::NewestFirst))?;
@@ -69,7 +70,7 @@ impl Timeline {
         interruption: &Interruption,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let log = Tools::new(fs.store());
+        let log = fs.tools();
         loop {
             output.flush()?;
             if interruption.has_come() {

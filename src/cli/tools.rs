@@ -10,13 +10,14 @@ use super::exit::Failure;
 use super::output::Output;
 use super::target::Target;
 use super::time::{self, Moment};
-use crate::tools::{
-    Call, Filter, Order, Outcome, Payload, RecordedCall, RecordedOutcome, Status, Tools as Log,
-};
+use crate::tools::{Call, Filter, Order, Outcome, Payload, RecordedCall, RecordedOutcome, Status};
 use crate::types::{Clock, SystemClock};
 
 /// Record tool calls and look at them
 #[derive(Args)]
+#[command(after_help = "\
+JSON of list: [{id, name, status: success, error or pending, parameters, result or error, started_at, completed_at,
+  duration_ms, session, parent}]; of record, {id}; of stats, [{name, total, successful, failed, average_duration_ms}]")]
 pub(crate) struct Tools {
     #[command(subcommand)]
     command: Command,
@@ -147,7 +148,7 @@ impl Record {
             Some(parameters) => call.with_parameters_text(parameters)?,
             None => call,
         };
-        let id = database::with(&target, Purpose::Change, |fs| Ok(Log::new(fs.store()).record(&call)?))?;
+        let id = database::with(&target, Purpose::Change, |fs| Ok(fs.tools().record(&call)?))?;
         if output.is_json() { output.json(&json!({ "id": id })) } else { output.line(id.to_string()) }
     }
 }
@@ -155,7 +156,7 @@ impl Record {
 fn list(target: &OsString, selection: &Selection, output: &mut Output) -> Result<(), Failure> {
     let target = Target::existing(target)?;
     let filter = selection.filter(Order::NewestFirst);
-    let calls = database::with(&target, Purpose::Read, |fs| Ok(Log::new(fs.store()).query(&filter)?))?;
+    let calls = database::with(&target, Purpose::Read, |fs| Ok(fs.tools().query(&filter)?))?;
     if output.is_json() {
         return output.json(&calls.into_iter().map(to_json).collect::<Vec<_>>());
     }
@@ -175,7 +176,7 @@ fn list(target: &OsString, selection: &Selection, output: &mut Output) -> Result
 
 fn statistics(target: &OsString, output: &mut Output) -> Result<(), Failure> {
     let target = Target::existing(target)?;
-    let statistics = database::with(&target, Purpose::Read, |fs| Ok(Log::new(fs.store()).statistics()?))?;
+    let statistics = database::with(&target, Purpose::Read, |fs| Ok(fs.tools().statistics()?))?;
     if output.is_json() {
         let tools: Vec<Value> = statistics
             .iter()

@@ -11,6 +11,7 @@ use crate::fuse;
 
 /// Unmount, and return when everything is on the disk
 #[derive(Args)]
+#[command(after_help = "JSON: {unmounted: the mount point}")]
 pub(crate) struct Unmount {
     /// The mount point
     #[arg(value_name = "DIR")]

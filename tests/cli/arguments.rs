@@ -145,3 +145,23 @@ fn the_log_level_comes_from_the_environment_and_the_option_wins() {
     assert_eq!(log("agentfs=no-such-level", &["info", "demo"]), 2);
     assert_eq!(log("agentfs=no-such-level", &["info", "demo", "--log-level", "warn"]), 0);
 }
+
+// spec: CLI-10
+#[test]
+fn on_a_terminal_no_name_can_control_it() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let place = Place::with_demo();
+    place.run(["fs", "write", "demo", "/red\u{1b}[31m", "text"]).answer();
+    assert_eq!(place.run(["fs", "ls", "demo"]).answer(), "red\u{1b}[31m\n", "not a terminal");
+
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let terminal = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let status = place.command(["fs", "ls", "demo"]).stdout(terminal).status().unwrap();
+    assert!(status.success());
+    let mut seen = [0; 100];
+    let length = rustix::io::read(&master, &mut seen).unwrap();
+    assert_eq!(String::from_utf8_lossy(&seen[..length]), "red\\u{1b}[31m\r\n");
+}

@@ -62,7 +62,7 @@ fn changes_say_nothing_and_can_be_seen() {
             "fs write demo /new/file three",
             "fs mv demo /new/file /notes.txt /src",
             "fs mv demo /src/file /src/renamed",
-            "fs mv -x demo /src/renamed /src/main.rs",
+            "fs mv --exchange demo /src/renamed /src/main.rs",
             "fs cat demo /src/main.rs --json",
             "fs chmod -R demo u=rwX,go= /src",
             "fs rm demo /same.txt",

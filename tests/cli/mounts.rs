@@ -95,11 +95,21 @@ fn commands_and_the_mount_see_each_other() {
 #[test]
 fn the_process_in_the_background_holds_on_to_nothing() {
     let Some(mounted) = Mounted::prepare() else { return };
-    let answer = mounted.place.run(["mount", "demo", "mnt", "--json"]).json();
+    // A descriptor that a script has left open is not kept for as long as the mount lives.
+    let script = format!("exec {} mount demo mnt --json 7>held --log log", env!("CARGO_BIN_EXE_agentfs"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(mounted.place.at(""));
+    let answer = Outcome::of(&mut command).json();
     let process = PathBuf::from(format!("/proc/{}", answer["pid"]));
     assert_eq!(fs::read_link(process.join("cwd")).unwrap(), Path::new("/"));
-    for descriptor in ["fd/0", "fd/1", "fd/2"] {
-        assert_eq!(fs::read_link(process.join(descriptor)).unwrap(), Path::new("/dev/null"));
+    for (descriptor, leads_to) in
+        [("0", "/dev/null".into()), ("1", "/dev/null".into()), ("2", mounted.place.at("log"))]
+    {
+        assert_eq!(fs::read_link(process.join("fd").join(descriptor)).unwrap(), leads_to);
+    }
+    for descriptor in fs::read_dir(process.join("fd")).unwrap() {
+        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap_or_default();
+        assert_ne!(leads_to, mounted.place.at("held"));
     }
     let status = fs::read_to_string(process.join("stat")).unwrap();
     let session = status.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned();
@@ -132,6 +142,30 @@ fn in_the_foreground_a_signal_is_the_end() {
         assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
         assert_eq!(mounted.place.run(["fs", "cat", "demo", "/file"]).answer(), "text");
     }
+}
+
+// spec: MNT-5, MNT-10
+#[test]
+fn after_a_kill_the_same_command_mounts_again() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    let first = place.run(["mount", "demo", "mnt", "--json"]).json();
+    let file = fs::File::create(mounted.mountpoint.join("file")).unwrap();
+    file.sync_all().unwrap();
+    let pid = rustix::process::Pid::from_raw(first["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    drop(file);
+    while fs::metadata(&mounted.mountpoint).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(place.run(["fs", "ls", "demo"]).answer(), "file\n", "what was synced is there");
+    let listed = place.run(["mount", "--json"]).json();
+    let dead = listed.as_array().unwrap().iter().find(|mount| mount["mountpoint"] == first["mountpoint"]);
+    assert_eq!(dead.unwrap()["state"], "dead");
+    place.run(["mount", "--create", "demo", "mnt"]).answer();
+    assert!(mounted.mountpoint.join("file").exists());
+    place.run(["unmount", "mnt"]).answer();
+    assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
 }
 
 // spec: CLI-1, CLI-2, MNT-1, MNT-5

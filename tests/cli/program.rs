@@ -16,7 +16,7 @@ pub const NOBODY: u32 = 65534;
 /// The program under test.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentfs"));
-    command.env_remove("AGENTFS_LOG").stdin(Stdio::null());
+    command.env_remove("AGENTFS_LOG").env_remove("COLUMNS").stdin(Stdio::null());
     command
 }
 
@@ -175,7 +175,7 @@ macro_rules! shows {
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
             (r"process \d+ on \S+", "process [pid] on [host]"),
             (r#""pid":\d+"#, r#""pid":"[pid]""#),
-            (r"file size: +\d+", "file size: [bytes]"),
+            (r"file size: +[\d.]+", "file size:         [bytes]"),
             (r#""file_size":\d+"#, r#""file_size":"[bytes]""#),
         ], omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!($name, $seen);

@@ -31,6 +31,12 @@ pub(super) struct Meta {
 /// Extended attributes by name.
 pub(super) type Xattrs = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// The entries of a directory by name.
+pub(super) type Named<N> = Vec<(Vec<u8>, N)>;
+
+/// Takes bytes of a file and their offset.
+pub(super) type Take<'t> = &'t mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>;
+
 /// Where a tree is copied from.
 pub(super) trait Source {
     /// Something in it.
@@ -38,15 +44,11 @@ pub(super) trait Source {
 
     fn meta(&self, node: &Self::Node) -> Result<Meta, Failure>;
     /// The entries of a directory, in byte order.
-    fn children(&self, node: &Self::Node) -> Result<Vec<(Vec<u8>, Self::Node)>, Failure>;
+    fn children(&self, node: &Self::Node) -> Result<Named<Self::Node>, Failure>;
     /// The target of a symlink.
     fn target(&self, node: &Self::Node) -> Result<Vec<u8>, Failure>;
     /// The stored bytes of a file in pieces with their offsets, in order; holes are left out.
-    fn content(
-        &self,
-        node: &Self::Node,
-        take: &mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
+    fn content(&self, node: &Self::Node, take: Take<'_>) -> Result<(), Failure>;
     /// Those that can be read.
     fn xattrs(&self, node: &Self::Node) -> Xattrs;
     /// For messages.

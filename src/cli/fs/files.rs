@@ -23,7 +23,7 @@ pub(super) struct Tree<'a> {
 impl<'a> Tree<'a> {
     pub(super) fn new(fs: &'a AgentFs) -> Self {
         let caller = database::caller();
-        Self { fs, paths: Paths::new(fs, caller.clone()), caller }
+        Self { fs, paths: fs.paths(caller.clone()), caller }
     }
 
     /// The entries of a directory by name, in byte order, each with a reference.

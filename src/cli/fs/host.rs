@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 use rustix::fs::{AtFlags, CWD, Dev, FileType, Mode as HostMode, Timespec, Timestamps, XattrFlags};
 
-use super::copy::{Meta, Present, Sink, Source, Xattrs};
+use super::copy::{Meta, Named, Present, Sink, Source, Take, Xattrs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::printable;
 use crate::types::{DeviceNumber, FileKind, Mode, Name, Timestamp};
@@ -89,7 +89,7 @@ impl Source for Host {
         })
     }
 
-    fn children(&self, node: &Node) -> Result<Vec<(Vec<u8>, Node)>, Failure> {
+    fn children(&self, node: &Node) -> Result<Named<Node>, Failure> {
         let entries = fs::read_dir(&node.path).map_err(|error| node.failed("list", error))?;
         let mut children = Vec::new();
         for entry in entries {
@@ -105,11 +105,7 @@ impl Source for Host {
         Ok(target.as_os_str().as_bytes().to_vec())
     }
 
-    fn content(
-        &self,
-        node: &Node,
-        take: &mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn content(&self, node: &Node, take: Take<'_>) -> Result<(), Failure> {
         let failed = |error: io::Error| node.failed("read", error);
         let mut file =
             File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(&node.path).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! The database's side of a copy.
 
-use super::copy::{Meta, Present, Sink, Source, Xattrs};
+use super::copy::{Meta, Named, Present, Sink, Source, Take, Xattrs};
 use super::files::Tree;
 use crate::cli::exit::Failure;
 use crate::cli::output::printable;
@@ -58,7 +58,7 @@ impl<'a> Source for Inside<'a> {
         })
     }
 
-    fn children(&self, node: &Node<'a>) -> Result<Vec<(Vec<u8>, Node<'a>)>, Failure> {
+    fn children(&self, node: &Node<'a>) -> Result<Named<Node<'a>>, Failure> {
         let children = self.tree.children(node.held.ino()).map_err(|error| error.at_path(&node.name))?;
         Ok(children.into_iter().map(|(name, held)| (name.clone(), Node { held, name })).collect())
     }
@@ -67,11 +67,7 @@ impl<'a> Source for Inside<'a> {
         Ok(self.tree.fs.readlink(node.held.ino()).map_err(|error| error.at_path(&node.name))?)
     }
 
-    fn content(
-        &self,
-        node: &Node<'a>,
-        take: &mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn content(&self, node: &Node<'a>, take: Take<'_>) -> Result<(), Failure> {
         let (fs, ino) = (self.tree.fs, node.held.ino());
         let mut offset = 0;
         loop {

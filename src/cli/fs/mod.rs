@@ -32,6 +32,13 @@ use files::Tree;
 
 /// Work with the files of a database, mounted or not
 #[derive(Args)]
+#[command(after_help = "\
+JSON of ls: [{name, ino, kind, mode, nlink, uid, gid, size, blocks, atime, mtime, ctime}], with target of a symlink and
+  device of a device; of find the same with path in the place of name; of stat one such object.
+JSON of tree: [{path, depth, kind, target}], each directory before what is in it; of cat: [{path, size, content}];
+  of cp: {files, directories, symlinks, others, bytes}.
+A name, path, target or content that is not UTF-8 has U+FFFD where it is not, and is exact in hexadecimal under the same
+  key with _bytes appended.")]
 pub(crate) struct Fs {
     #[command(subcommand)]
     command: Command,

@@ -26,7 +26,7 @@ pub(super) struct Mv {
     #[arg(short, long)]
     no_replace: bool,
     /// Swap the two; both must exist
-    #[arg(short, long, conflicts_with = "no_replace")]
+    #[arg(long, conflicts_with = "no_replace")]
     exchange: bool,
 }
 
