@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::daemon;
 use super::exit::{Exit, Failure};
-use super::{database, init};
 use super::mount_settings::MountSettings;
 use super::output::Output;
 use super::target::{self, Target};
+use super::{database, init};
 use crate::fuse::MountState;
 use crate::types::AtimePolicy;
 use crate::{AgentFs, fuse};
@@ -132,7 +132,11 @@ impl Mount {
             let mount = begin(&place.database, &place.mountpoint, settings)?;
             // From here on it is in use.
             *made = Made::default();
-            return serve_in_foreground(mount, &Answer { created, ..place.answer(std::process::id(), settings) }, output);
+            return serve_in_foreground(
+                mount,
+                &Answer { created, ..place.answer(std::process::id(), settings) },
+                output,
+            );
         }
         let log = self.log.as_deref().map(absolute).transpose()?;
         let answer = Answer { created, ..place.start(settings, log.as_deref())? };
