@@ -75,7 +75,6 @@ errno! {
     ENOSPC = 28, "no space left on device";
     EROFS = 30, "read-only file system";
     EMLINK = 31, "too many links";
-    EPIPE = 32, "broken pipe";
     ERANGE = 34, "result too large for the buffer";
     ENAMETOOLONG = 36, "file name too long";
     ENOSYS = 38, "function not implemented";
@@ -144,6 +143,15 @@ pub enum Error {
         problem: DatabaseProblem,
     },
 
+    /// A mount point cannot be mounted or unmounted; says why and what to do.
+    #[error("{}: {problem}", mountpoint.display())]
+    Mount {
+        /// The mount point.
+        mountpoint: PathBuf,
+        /// What is wrong with it.
+        problem: MountProblem,
+    },
+
     /// A value given to an API is not acceptable, in words.
     #[error("{0}")]
     Invalid(String),
@@ -206,6 +214,64 @@ pub enum DatabaseProblem {
     },
 }
 
+/// Why a directory cannot be mounted on, or a mount not be ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MountProblem {
+    /// There is no such directory.
+    #[error("no such directory; make it first")]
+    Missing,
+    /// It is something else.
+    #[error("not a directory")]
+    NotDirectory,
+    /// It has entries, which the mount would hide.
+    #[error("the directory is not empty; choose an empty one")]
+    NotEmpty,
+    /// Something is mounted there already.
+    #[error("{source_name} is already mounted here")]
+    Occupied {
+        /// Which one.
+        source_name: String,
+    },
+    /// A mount that is not ours and whose program has ended.
+    #[error("a mount of another kind whose program has ended is in the way; unmount it first")]
+    Dead,
+    /// The database would be hidden by its own mount, and wait for itself.
+    #[error("the database lies in this directory; choose another one")]
+    Inside,
+    /// The kernel's FUSE device cannot be used.
+    #[error("/dev/fuse cannot be used ({0}); FUSE must be available and accessible")]
+    Device(String),
+    /// The kernel, or fusermount3 in its place, refuses.
+    #[error("the mount was refused ({0})")]
+    Refused(String),
+    /// Nothing of ours is mounted there.
+    #[error("no agent file system is mounted here")]
+    NotMounted,
+    /// Files are open, or it is some process's working directory.
+    #[error("in use by another process; end it, or unmount lazily")]
+    Busy,
+    /// The program behind it has not ended in time.
+    #[error("unmounted, but its program is still busy writing")]
+    Lingering,
+}
+
+impl MountProblem {
+    /// The POSIX number nearest to the problem.
+    #[must_use]
+    pub const fn errno(&self) -> Errno {
+        match self {
+            Self::Missing => Errno::ENOENT,
+            Self::NotDirectory => Errno::ENOTDIR,
+            Self::NotEmpty => Errno::ENOTEMPTY,
+            Self::Occupied { .. } | Self::Dead | Self::Busy | Self::Lingering => Errno::EBUSY,
+            Self::Device(_) => Errno::ENODEV,
+            Self::Refused(_) => Errno::EPERM,
+            Self::Inside | Self::NotMounted => Errno::EINVAL,
+        }
+    }
+}
+
 impl DatabaseProblem {
     /// The POSIX number nearest to the problem.
     #[must_use]
@@ -232,6 +298,7 @@ impl Error {
                 source.raw_os_error().and_then(Errno::from_number).unwrap_or(Errno::EIO)
             }
             Self::Database { problem, .. } => problem.errno(),
+            Self::Mount { problem, .. } => problem.errno(),
             Self::Invalid(_) => Errno::EINVAL,
         }
     }
@@ -248,6 +315,11 @@ impl Error {
     /// An error of the database file `path`.
     pub fn database(path: impl Into<PathBuf>, problem: DatabaseProblem) -> Self {
         Self::Database { path: path.into(), problem }
+    }
+
+    /// An error of the mount point `mountpoint`.
+    pub fn mount(mountpoint: impl Into<PathBuf>, problem: MountProblem) -> Self {
+        Self::Mount { mountpoint: mountpoint.into(), problem }
     }
 
     /// An error of the host's file `path`, met while doing `operation`.

@@ -7,8 +7,11 @@
 
 pub mod error;
 pub mod fs;
+pub mod fuse;
+pub mod kv;
 pub mod schema;
 pub mod store;
+pub mod tools;
 pub mod types;
 pub mod vfs;
 

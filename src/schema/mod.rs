@@ -41,8 +41,21 @@ const REQUIRED: [(&str, &[&str]); 6] = [
     (
         "fs_inode",
         &[
-            "ino", "mode", "nlink", "uid", "gid", "size", "atime", "mtime", "ctime", "rdev", "atime_nsec",
-            "mtime_nsec", "ctime_nsec", "data_inline", "storage_kind",
+            "ino",
+            "mode",
+            "nlink",
+            "uid",
+            "gid",
+            "size",
+            "atime",
+            "mtime",
+            "ctime",
+            "rdev",
+            "atime_nsec",
+            "mtime_nsec",
+            "ctime_nsec",
+            "data_inline",
+            "storage_kind",
         ],
     ),
     ("fs_dentry", &["id", "name", "parent_ino", "ino"]),
@@ -100,7 +113,10 @@ pub fn recognise(observed: &Observed) -> Result<(), DatabaseProblem> {
 mod tests {
     use super::*;
 
-    fn observed(user_version: i64, tables: &[(&str, &[&str])]) -> Observed {
+    /// A table by name and columns.
+    type Table = (&'static str, &'static [&'static str]);
+
+    fn observed(user_version: i64, tables: &[Table]) -> Observed {
         let tables = tables
             .iter()
             .map(|(table, columns)| {
@@ -113,7 +129,7 @@ mod tests {
     // spec: FMT-3
     #[test]
     fn every_released_format_is_told_apart_by_its_shape() {
-        let cases: [(&[(&str, &[&str])], &str); 6] = [
+        let cases: [(&[Table], &str); 6] = [
             (&[("fs_inode", &["ino", "mode"]), ("fs_data", &["offset", "size"])], "0.0"),
             (&[("fs_inode", &["ino", "mode"]), ("fs_data", &["chunk_index"])], "0.1"),
             (&[("fs_inode", &["ino", "mode", "nlink"])], "0.2"),
@@ -140,7 +156,10 @@ mod tests {
         assert!(matches!(recognise(&observed(5, &required[1..])), Err(DatabaseProblem::NotAgentFs(_))));
         assert!(matches!(recognise(&observed(6, &required)), Err(DatabaseProblem::Newer(_))));
         assert!(matches!(recognise(&observed(4, &required)), Err(DatabaseProblem::Older(_))));
-        assert!(matches!(recognise(&observed(7, &[("songs", &["id"])])), Err(DatabaseProblem::NotAgentFs(_))));
+        assert!(matches!(
+            recognise(&observed(7, &[("songs", &["id"])])),
+            Err(DatabaseProblem::NotAgentFs(_))
+        ));
         assert!(matches!(recognise(&observed(0, &[])), Err(DatabaseProblem::NotAgentFs(_))));
     }
 }

@@ -44,13 +44,9 @@ impl Opener {
     /// cannot lead SQLite's sidecar files elsewhere.
     pub(super) fn new(path: &Path, options: &Options) -> Result<Self> {
         let path = resolve(path).map_err(|error| Error::host("resolve", path, error))?;
-        let access = if options.read_only {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        } else {
-            OpenFlags::SQLITE_OPEN_READ_WRITE
-        };
         let uri = file_uri(&path);
-        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         Ok(Self { path, flags, uri, timeout: options.busy_timeout, read_only: options.read_only })
     }
 
@@ -58,16 +54,20 @@ impl Opener {
         &self.path
     }
 
-    /// A database that is read where nothing can be written beside it has no use for a log.
-    fn read_as_immutable(&mut self) {
-        let sidecar = |suffix: &str| {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
+    /// Chooses how to open for reading. A connection that may write can share the file with writers
+    /// and removes the log when it is the last; so only where it may not, SQLite is told to read
+    /// alone, and to read the main file alone when there is no log that belongs to it.
+    fn prepare_to_read(&mut self) {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let writable = rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok();
-        if self.read_only && !writable && !sidecar("-wal").exists() {
+        let writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+        if !self.read_only || (writable(&self.path) && writable(directory)) {
+            return;
+        }
+        self.flags.remove(OpenFlags::SQLITE_OPEN_READ_WRITE);
+        self.flags.insert(OpenFlags::SQLITE_OPEN_READ_ONLY);
+        if !PathBuf::from(log).exists() {
             self.uri.push_str("?immutable=1");
         }
     }
@@ -120,13 +120,7 @@ impl Opener {
                 "INSERT INTO fs_inode (ino, mode, nlink, uid, gid, size, atime, mtime, ctime,
                    atime_nsec, mtime_nsec, ctime_nsec)
                  VALUES (1, ?1, 1, ?2, ?3, 0, ?4, ?4, ?4, ?5, ?5, ?5)",
-                (
-                    Mode::new(FileKind::Directory, 0o755).bits(),
-                    uid.0,
-                    gid.0,
-                    now.seconds,
-                    now.nanoseconds,
-                ),
+                (Mode::new(FileKind::Directory, 0o755).bits(), uid.0, gid.0, now.seconds, now.nanoseconds),
             )?;
             transaction.pragma_update(None, "user_version", schema::USER_VERSION)?;
             transaction.commit()
@@ -138,7 +132,7 @@ impl Opener {
 
     /// Looks at the file before SQLite does, so that what is wrong is said in our words (OPEN-2).
     pub(super) fn inspect(&mut self) -> Result<LockFile> {
-        self.read_as_immutable();
+        self.prepare_to_read();
         let problem = |problem| Error::database(&self.path, problem);
         let metadata = std::fs::metadata(&self.path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => problem(DatabaseProblem::Missing),
@@ -196,7 +190,8 @@ impl Opener {
             connection.pragma_update(None, "query_only", true)?;
             return Ok(());
         }
-        let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         if mode != "wal" {
             return Err(rusqlite::Error::SqliteFailure(
                 rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY),
@@ -226,7 +221,9 @@ impl Opener {
         let root: Option<u32> = connection
             .query_row("SELECT mode FROM fs_inode WHERE ino = 1", [], |row| row.get(0))
             .map(Some)
-            .or_else(|error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(error) })
+            .or_else(
+                |error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(error) },
+            )
             .map_err(|error| self.problem(error))?;
         if !root.and_then(Mode::from_bits).is_some_and(Mode::is_directory) {
             let problem = DatabaseProblem::Corrupt("inode 1 is not a directory".into());
@@ -264,7 +261,9 @@ impl Opener {
 
     /// What a failure of SQLite while opening means for the person who asked.
     pub(super) fn problem(&self, error: rusqlite::Error) -> Error {
-        use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied, ReadOnly};
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied, ReadOnly,
+        };
         let problem = match error.sqlite_error_code() {
             Some(NotADatabase) => DatabaseProblem::NotSqlite,
             _ if is_damage(&error) => DatabaseProblem::Corrupt(error.to_string()),
@@ -281,7 +280,8 @@ pub(super) const REGISTER_EXTENSION: &str =
     "INSERT INTO ext_registry (name, version) VALUES (?, ?) ON CONFLICT(name) DO NOTHING";
 
 fn validate(options: &Options) -> Result<()> {
-    let power = |value: u32, range: std::ops::RangeInclusive<u32>| value.is_power_of_two() && range.contains(&value);
+    let power =
+        |value: u32, range: std::ops::RangeInclusive<u32>| value.is_power_of_two() && range.contains(&value);
     if !power(options.chunk_size, 512..=16 << 20) {
         return Err(Error::Invalid(format!(
             "chunk size {} is not a power of two from 512 to 16777216",

@@ -24,8 +24,11 @@ const WAITING_BYTE: i64 = MOUNT_BYTE + 1;
 #[derive(Default)]
 struct Retired(Mutex<Vec<File>>);
 
-/// By device and inode. Lock order: taken alone.
-static RETIRED: Mutex<Option<HashMap<(u64, u64), Weak<Retired>>>> = Mutex::new(None);
+/// By device and inode.
+type Registry = HashMap<(u64, u64), Weak<Retired>>;
+
+/// Guards the table of retired descriptors. Lock order: taken alone.
+static RETIRED: Mutex<Option<Registry>> = Mutex::new(None);
 
 /// The database file, held open for its locks and for a first look at its header.
 pub(super) struct LockFile {

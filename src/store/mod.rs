@@ -28,7 +28,7 @@ pub use connection::Configuration;
 use connection::Opener;
 use failure::{errno_of, storage};
 use lock::LockFile;
-pub use mount::MountHolder;
+pub use mount::{MountHolder, is_mounted};
 pub use session::{Session, Text, bytes};
 
 use crate::error::{Errno, Error, Result};
@@ -281,7 +281,7 @@ impl Store {
         if committer.join().is_err() {
             tracing::error!("the committer thread panicked");
         }
-        let released = self.release_mount();
+        let released = self.forget_holder();
         let closed = self.shared.close_connections();
         barrier.and(released).and(closed)
     }

@@ -3,7 +3,10 @@
 //! The lock on the file decides; the row in `ext_mount` only tells whom to name. After a kill the
 //! row may remain, and then means nothing.
 
+use std::path::Path;
+
 use super::connection::REGISTER_EXTENSION;
+use super::lock::LockFile;
 use super::{Session, Store};
 use crate::error::{DatabaseProblem, Errno, Error, Result};
 use crate::schema;
@@ -60,12 +63,18 @@ impl Store {
     /// # Errors
     /// As [`Store::barrier`].
     pub fn release_mount(&self) -> Result<()> {
+        self.forget_holder()?;
+        self.shared.lock.release_mount().map_err(|error| Error::host("unlock", self.path(), error))
+    }
+
+    /// Removes the name of the holder but keeps the lock: at the end of a store it must outlast the
+    /// last write, because it tells others that the file is at rest.
+    pub(super) fn forget_holder(&self) -> Result<()> {
         if !std::mem::take(&mut self.shared.writer.lock().mounted) {
             return Ok(());
         }
         self.mutate(|session| session.execute("DELETE FROM ext_mount", []))?;
-        self.barrier()?;
-        self.shared.lock.release_mount().map_err(|error| Error::host("unlock", self.path(), error))
+        self.barrier()
     }
 
     /// The mount that has the database for writing now, this store's own included.
@@ -87,6 +96,16 @@ impl Store {
     }
 }
 
+/// Whether any process has the database at `path` mounted for writing, found out without opening it as a
+/// database. False means also that a mount which has just ended has left a single file.
+///
+/// # Errors
+/// [`Error::Host`] when the file cannot be opened.
+pub fn is_mounted(path: &Path) -> Result<bool> {
+    let lock = LockFile::open(path, true).map_err(|error| Error::host("open", path, error))?;
+    Ok(lock.is_mounted_elsewhere())
+}
+
 fn read_holder(session: &Session<'_>) -> Result<Option<MountHolder>> {
     if !session.has_table("ext_mount")? {
         return Ok(None);
@@ -106,7 +125,8 @@ impl Session<'_> {
             self.define(schema::EXTENSION_DDL)?;
         }
         self.execute(REGISTER_EXTENSION, (extension, schema::EXTENSION_VERSION))?;
-        let version = self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
+        let version =
+            self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
         match version {
             Some(schema::EXTENSION_VERSION) => Ok(()),
             _ => Err(Errno::EINVAL.into()),

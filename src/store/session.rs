@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
         parameters: impl Params,
         mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut all = || {
+        let all = || {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query(parameters)?;
             while let Some(row) = rows.next()? {

@@ -11,9 +11,9 @@ use rusqlite::{Connection, ffi};
 /// In WAL mode with `synchronous=NORMAL` a commit is only written; this is what makes it durable.
 pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {
     // The log is only open once the connection has read something.
-    connection.query_row("SELECT 1 FROM sqlite_master LIMIT 1", [], |_| Ok(())).or_else(|error| {
-        if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) }
-    })?;
+    connection
+        .query_row("SELECT 1 FROM sqlite_master LIMIT 1", [], |_| Ok(()))
+        .or_else(|error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) })?;
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
     // SAFETY: the handle is valid as long as `connection`, and is not used by another thread
     // meanwhile (`Connection` is not `Sync` and we hold a reference to it); the file-control

@@ -13,6 +13,10 @@
 //! **Permission.** Each operation says what it demands of the [`Caller`]; a caller that the kernel
 //! has [authorized](Caller::authorized) is refused nothing.
 
+pub mod paths;
+
+pub use paths::Paths;
+
 use bitflags::bitflags;
 
 use crate::error::Result;
@@ -195,8 +199,8 @@ pub trait Vfs: Send + Sync {
     /// Makes an inode that is neither a directory nor a symlink.
     ///
     /// # Errors
-    /// ENOTDIR, ENOENT (`parent` removed), EACCES, EEXIST, EINVAL (another kind), EPERM (a device,
-    /// and the caller is not the superuser), ENOSPC.
+    /// EPERM (a directory), EINVAL (a symlink), ENOTDIR, EACCES, EEXIST, ENOENT (`parent` removed),
+    /// EPERM (a device, and the caller is not the superuser), ENOSPC.
     fn mknod(&self, caller: &Caller, parent: Ino, name: Name<'_>, node: NodeSpec) -> Result<Attributes>;
 
     /// Makes an empty directory.
@@ -209,13 +213,8 @@ pub trait Vfs: Send + Sync {
     ///
     /// # Errors
     /// As [`mknod`](Self::mknod).
-    fn symlink(
-        &self,
-        caller: &Caller,
-        parent: Ino,
-        name: Name<'_>,
-        target: Target<'_>,
-    ) -> Result<Attributes>;
+    fn symlink(&self, caller: &Caller, parent: Ino, name: Name<'_>, target: Target<'_>)
+    -> Result<Attributes>;
 
     /// Gives `ino` another name.
     ///

@@ -1,0 +1,158 @@
+//! Reading and writing the content of regular files, and what else changes it.
+//!
+//! Keeps FS-DATA, FS-ALLOC, FS-SEEK and FS-COPY rules as far as they concern who may, when and with
+//! which times; how bytes are stored is in `content` and `extent`.
+
+use super::extent::copy_range;
+use super::inode::Inode;
+use super::permission::{check_access, without_set_id};
+use super::{Errno, Operation, Result, checked_end};
+use crate::types::{Access, Caller, FileKind, Ino};
+use crate::vfs::{FallocateMode, OpenFlags, WriteFlags};
+
+/// The most that one copy operation copies.
+pub(super) const COPY_BYTES: u64 = 16 << 20;
+
+impl Operation<'_> {
+    pub(super) fn check_open(&mut self, caller: &Caller, ino: Ino, flags: OpenFlags) -> Result<()> {
+        let inode = self.inode(ino)?;
+        let writes = flags.intersects(OpenFlags::WRITE | OpenFlags::TRUNCATE);
+        match inode.mode.kind() {
+            FileKind::Symlink => return Err(Errno::ELOOP.into()),
+            FileKind::Directory if writes => return Err(Errno::EISDIR.into()),
+            FileKind::Directory => {}
+            _ if flags.contains(OpenFlags::DIRECTORY) => return Err(Errno::ENOTDIR.into()),
+            _ => {}
+        }
+        let mut access = Access::empty();
+        access.set(Access::READ, flags.contains(OpenFlags::READ));
+        access.set(Access::WRITE, writes);
+        check_access(caller, &inode, access)?;
+        if writes && self.fs.store.is_read_only() && inode.mode.is_regular() {
+            return Err(Errno::EROFS.into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(&mut self, ino: Ino, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let inode = self.regular(ino)?;
+        let data = self.content(&inode).read(offset, length)?;
+        if !data.is_empty() {
+            self.note_access(&inode);
+        }
+        Ok(data)
+    }
+
+    pub(super) fn write(&mut self, ino: Ino, offset: u64, data: &[u8], flags: WriteFlags) -> Result<u64> {
+        let mut inode = self.regular(ino)?;
+        let offset = if flags.contains(WriteFlags::APPEND) { inode.size } else { offset };
+        let end = checked_end(offset, data.len() as u64)?;
+        if data.is_empty() {
+            return Ok(end);
+        }
+        self.content(&inode).write(offset, data)?;
+        if flags.contains(WriteFlags::CLEAR_SET_ID) {
+            self.clear_set_id(&mut inode)?;
+        }
+        self.changed(&inode, flags.contains(WriteFlags::KEEP_TIMES))?;
+        Ok(end)
+    }
+
+    /// What a write by somebody unprivileged takes away.
+    fn clear_set_id(&mut self, inode: &mut Inode) -> Result<()> {
+        let mode = without_set_id(&Caller::authorized(u32::MAX, inode.gid.0), inode);
+        if mode != inode.mode {
+            inode.mode = mode;
+            inode.store_attributes(self.session)?;
+        }
+        self.remove_capabilities(inode)
+    }
+
+    fn changed(&mut self, inode: &Inode, keep_times: bool) -> Result<()> {
+        if !keep_times {
+            Inode::touch_content(self.session, inode.ino, self.now)?;
+        }
+        self.state.touch([inode.ino]);
+        Ok(())
+    }
+
+    /// The order of the checks is that of Linux's `vfs_fallocate`.
+    pub(super) fn fallocate(
+        &mut self,
+        ino: Ino,
+        offset: u64,
+        length: u64,
+        mode: FallocateMode,
+    ) -> Result<()> {
+        if length == 0 || i64::try_from(offset).is_err() || i64::try_from(length).is_err() {
+            return Err(Errno::EINVAL.into());
+        }
+        let keep_size = mode.contains(FallocateMode::KEEP_SIZE);
+        let operation = mode.difference(FallocateMode::KEEP_SIZE);
+        let known = [
+            FallocateMode::empty(),
+            FallocateMode::PUNCH_HOLE,
+            FallocateMode::ZERO_RANGE,
+            FallocateMode::COLLAPSE_RANGE,
+            FallocateMode::INSERT_RANGE,
+        ];
+        let moves = operation.intersects(FallocateMode::COLLAPSE_RANGE | FallocateMode::INSERT_RANGE);
+        if !known.contains(&operation)
+            || (operation == FallocateMode::PUNCH_HOLE && !keep_size)
+            || (moves && keep_size)
+        {
+            return Err(Errno::EOPNOTSUPP.into());
+        }
+        let inode = self.inode(ino)?;
+        match inode.mode.kind() {
+            FileKind::Regular => {}
+            FileKind::Directory => return Err(Errno::EISDIR.into()),
+            _ => return Err(Errno::ENODEV.into()),
+        }
+        checked_end(offset, length)?;
+        let mut content = self.content(&inode);
+        match operation {
+            FallocateMode::PUNCH_HOLE => content.punch_hole(offset, length)?,
+            FallocateMode::ZERO_RANGE => content.zero_range(offset, length, keep_size)?,
+            FallocateMode::COLLAPSE_RANGE => content.collapse_range(offset, length)?,
+            FallocateMode::INSERT_RANGE => content.insert_range(offset, length)?,
+            _ => content.allocate(offset, length, keep_size)?,
+        }
+        self.changed(&inode, false)
+    }
+
+    pub(super) fn copy_file_range(
+        &mut self,
+        from: Ino,
+        from_offset: u64,
+        to: Ino,
+        to_offset: u64,
+        length: u64,
+    ) -> Result<u64> {
+        let source = self.regular(from)?;
+        let target = self.regular(to)?;
+        let length = length.min(source.size.saturating_sub(from_offset));
+        checked_end(to_offset, length)?;
+        let overlap = from == to && from_offset < to_offset + length && to_offset < from_offset + length;
+        if overlap {
+            return Err(Errno::EINVAL.into());
+        }
+        if length == 0 {
+            return Ok(0);
+        }
+        let configuration = self.fs.store.configuration();
+        let mut content = self.content(&target);
+        let copied = copy_range(
+            self.session,
+            configuration,
+            (from, source.shape()),
+            from_offset,
+            &mut content,
+            to_offset,
+            length,
+        )?;
+        self.note_access(&source);
+        self.changed(&target, false)?;
+        Ok(copied)
+    }
+}

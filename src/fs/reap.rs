@@ -1,0 +1,210 @@
+//! The end of an inode: when its last name is gone, and its last reference.
+//!
+//! Keeps FS-REAP rules (D8). `ext_orphan` lists inodes whose rows outlive their names, so that a
+//! mount can sweep what a crash left without searching the whole database.
+
+use super::dentry;
+use super::inode::Inode;
+use super::{AgentFs, Errno, Operation, Result};
+use crate::types::Ino;
+
+/// What an operation left to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Freed {
+    Nothing,
+    /// An inode that lost its last name, that nobody refers to, and whose rows are still there.
+    Inode(Ino),
+}
+
+/// Chunks that one operation removes at most: other operations run between two.
+const CHUNKS_AT_ONCE: i64 = 256;
+
+const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(ino) DO NOTHING";
+const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
+const ORPHANS: &str = "SELECT ino FROM ext_orphan";
+// A full scan: once, for a database whose writer kept no list.
+const LIST_NAMELESS: &str = "INSERT OR IGNORE INTO ext_orphan (ino)
+  SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
+const REMOVE_INODE: &str = "DELETE FROM fs_inode WHERE ino = ? AND ino <> 1";
+const REMOVE_TARGET: &str = "DELETE FROM fs_symlink WHERE ino = ?";
+const REMOVE_XATTRS: &str = "DELETE FROM ext_xattr WHERE ino = ?";
+// By the primary key's index.
+const REMOVE_CHUNKS: &str = "DELETE FROM fs_data WHERE rowid IN
+  (SELECT rowid FROM fs_data WHERE ino = ? LIMIT ?)";
+// One scan of the entries, each looked for in the short list: entries have no index by inode.
+const NAMED_ORPHANS: &str = "SELECT DISTINCT entry.ino FROM fs_dentry AS entry
+  CROSS JOIN ext_orphan AS orphan ON orphan.ino = entry.ino";
+
+impl Operation<'_> {
+    /// One name of `victim` is gone. Its rows stay while somebody refers to it.
+    pub(super) fn drop_name(&mut self, victim: &Inode) -> Result<Freed> {
+        let left = if victim.mode.is_directory() { 0 } else { victim.nlink.saturating_sub(1) };
+        Inode::set_nlink(self.session, victim.ino, left, self.now)?;
+        self.state.entries = self.state.entries.map(|entries| entries.saturating_sub(1));
+        self.state.touch([victim.ino]);
+        if left > 0 {
+            return Ok(Freed::Nothing);
+        }
+        // A mount in another process may refer to it; only that mount can know.
+        let referenced = self.state.is_referenced(victim.ino) || self.fs.store.is_mounted_elsewhere();
+        if !referenced && self.remove_rows(victim.ino)? {
+            return Ok(Freed::Nothing);
+        }
+        self.session.ensure_extension("ext_orphan")?;
+        self.session.execute(ADD_ORPHAN, [victim.ino.0 as i64])?;
+        if self.state.is_referenced(victim.ino) {
+            self.state.orphans.insert(victim.ino);
+        }
+        Ok(if referenced { Freed::Nothing } else { Freed::Inode(victim.ino) })
+    }
+
+    /// Removes the rows of an inode, or, of a large file, some of them; true when it is gone.
+    fn remove_rows(&mut self, ino: Ino) -> Result<bool> {
+        if ino == Ino::ROOT {
+            return Ok(true);
+        }
+        let key = ino.0 as i64;
+        if self.session.execute(REMOVE_CHUNKS, (key, CHUNKS_AT_ONCE))? as i64 == CHUNKS_AT_ONCE {
+            return Ok(false);
+        }
+        self.session.execute(REMOVE_INODE, [key])?;
+        self.session.execute(REMOVE_TARGET, [key])?;
+        if self.has_xattrs()? {
+            self.session.execute(REMOVE_XATTRS, [key])?;
+        }
+        if self.session.has_table("ext_orphan")? {
+            self.session.execute(REMOVE_ORPHAN, [key])?;
+        }
+        self.state.forget_inode(ino);
+        Ok(true)
+    }
+
+    /// Listed orphans that nobody refers to; those that have a name after all leave the list.
+    fn unreferenced_orphans(&mut self) -> Result<Vec<Ino>> {
+        let mut free = Vec::new();
+        for ino in self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))? {
+            if self.state.is_referenced(ino) {
+                self.state.orphans.insert(ino);
+            } else {
+                free.push(ino);
+            }
+        }
+        if free.is_empty() {
+            return Ok(free);
+        }
+        let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
+        for ino in named {
+            self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
+            self.state.orphans.remove(&ino);
+            free.retain(|orphan| *orphan != ino);
+        }
+        Ok(free)
+    }
+
+    /// Lists every inode whose link count is 0, for a database that never had a list; which of them
+    /// have a name after all is found out with the rest.
+    fn search_orphans(&mut self) -> Result<()> {
+        self.session.ensure_extension("ext_orphan")?;
+        self.session.execute(LIST_NAMELESS, [])?;
+        Ok(())
+    }
+}
+
+impl AgentFs {
+    /// Removes inodes that lost their last name and that nobody refers to: what a crash, or another
+    /// process beside a mount, has left. Only who has the database for writing alone, or mounted,
+    /// may call this; returns how many inodes were removed.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::Error::Storage), EBUSY.
+    pub fn sweep_orphans(&self) -> Result<usize> {
+        let free = self.mutate(|operation| {
+            if !operation.session.has_table("ext_orphan")? {
+                operation.search_orphans()?;
+            }
+            operation.unreferenced_orphans()
+        })?;
+        for &ino in &free {
+            self.free(Freed::Inode(ino))?;
+        }
+        Ok(free.len())
+    }
+
+    /// Removes the rows of an inode in as many operations as its size needs.
+    pub(super) fn free(&self, freed: Freed) -> Result<()> {
+        let Freed::Inode(ino) = freed else { return Ok(()) };
+        loop {
+            let gone = self.mutate(|operation| {
+                // Somebody may have found it meanwhile: through a handle, since no name is left.
+                if operation.state.is_referenced(ino) {
+                    operation.state.orphans.insert(ino);
+                    return Ok(true);
+                }
+                operation.remove_rows(ino)
+            })?;
+            if gone {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn release(&self, ino: Ino, count: u64) {
+        let last = {
+            let mut state = self.state.lock();
+            state.release(ino, count) && state.orphans.contains(&ino)
+        };
+        if !last || self.store.is_read_only() {
+            return;
+        }
+        if let Err(error) = self.free(Freed::Inode(ino)) {
+            // It stays listed as an orphan; the next mount sweeps it.
+            tracing::warn!(ino = ino.0, %error, "an inode without names could not be removed");
+        }
+    }
+
+    /// Ends every reference: nobody is left to give them back.
+    pub(super) fn release_all(&self) -> Result<()> {
+        let orphans: Vec<Ino> = {
+            let mut state = self.state.lock();
+            state.release_all();
+            state.orphans.drain().collect()
+        };
+        if self.store.is_mounted_elsewhere() {
+            // They are listed; the mount sweeps them.
+            return Ok(());
+        }
+        orphans.into_iter().try_for_each(|ino| self.free(Freed::Inode(ino)))
+    }
+
+    /// How many directory entries there are.
+    pub(super) fn count_entries(operation: &mut Operation<'_>) -> Result<u64> {
+        if let Some(known) = operation.state.entries {
+            return Ok(known);
+        }
+        let count = dentry::count_all(operation.session)?;
+        operation.state.entries = Some(count);
+        Ok(count)
+    }
+}
+
+impl Operation<'_> {
+    pub(super) fn has_xattrs(&mut self) -> Result<bool> {
+        if let Some(known) = self.state.has_xattrs {
+            return Ok(known);
+        }
+        let has = self.session.has_table("ext_xattr")?;
+        self.state.has_xattrs = Some(has);
+        Ok(has)
+    }
+
+    /// The errno of a handle whose inode is gone.
+    pub(super) fn regular(&self, ino: Ino) -> Result<Inode> {
+        let inode = self.inode(ino)?;
+        match inode.mode.kind() {
+            crate::types::FileKind::Regular => Ok(inode),
+            crate::types::FileKind::Directory => Err(Errno::EISDIR.into()),
+            _ => Err(Errno::EINVAL.into()),
+        }
+    }
+}

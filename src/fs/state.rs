@@ -1,0 +1,222 @@
+//! What a file system remembers beside the database: references, and answers that are dear to find.
+//!
+//! Keeps FS-REAP-1, FS-NLINK-2. Apart from the references, which only the holders know, all of it
+//! can be found again in the database, and is dropped whenever another connection has changed it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::dentry;
+use super::inode::Inode;
+use crate::error::{Errno, Result};
+use crate::store::{LostGroups, Session};
+use crate::types::{Ino, Name, Timestamp};
+
+/// Entries past which a map of remembered answers is emptied.
+const REMEMBERED: usize = 65536;
+/// Entries past which the subdirectories of a directory are not counted: each costs a look at an inode.
+const COUNTED_ENTRIES: u32 = 10_000;
+/// Directories whose positions are kept: as many listings may go on at once without finding them anew.
+const LISTINGS: usize = 16;
+/// Positions kept at most beside those of the present listing, 8 bytes each.
+const KEPT_POSITIONS: usize = 1 << 20;
+
+#[derive(Default)]
+pub(super) struct State {
+    /// References handed out and not given back.
+    references: HashMap<Ino, u64>,
+    /// Inodes without a name that somebody still refers to.
+    pub(super) orphans: HashSet<Ino>,
+    /// Reads that moved an access time which is not stored yet.
+    pub(super) pending_atimes: HashMap<Ino, Timestamp>,
+    /// None for a directory that is too large to be counted.
+    subdirectories: HashMap<Ino, Option<u32>>,
+    /// Where a directory was last seen; checked before it is believed.
+    places: HashMap<Ino, (Ino, Vec<u8>)>,
+    listings: Vec<(Ino, Vec<i64>)>,
+    pub(super) entries: Option<u64>,
+    pub(super) has_xattrs: Option<bool>,
+    foreign_changes: u64,
+    /// Inodes changed in the group that is open.
+    touched: HashSet<Ino>,
+    touched_group: u64,
+    lost: LostGroups,
+    /// Inodes whose changes were lost, until a barrier has said so.
+    unreported: HashMap<Ino, Errno>,
+    unreported_sync: Option<Errno>,
+}
+
+impl State {
+    /// Drops what another connection may have made wrong. True when there was a change.
+    pub(super) fn revalidate(&mut self, session: &Session<'_>) -> bool {
+        if self.foreign_changes == session.foreign_changes() {
+            return false;
+        }
+        self.foreign_changes = session.foreign_changes();
+        self.subdirectories.clear();
+        self.listings.clear();
+        self.entries = None;
+        self.has_xattrs = None;
+        true
+    }
+
+    pub(super) fn retain(&mut self, ino: Ino) {
+        if ino != Ino::ROOT {
+            *self.references.entry(ino).or_default() += 1;
+        }
+    }
+
+    /// Gives references back; true when that was the last.
+    pub(super) fn release(&mut self, ino: Ino, count: u64) -> bool {
+        let Some(held) = self.references.get_mut(&ino) else { return false };
+        *held = held.saturating_sub(count);
+        if *held > 0 {
+            return false;
+        }
+        self.references.remove(&ino);
+        true
+    }
+
+    pub(super) fn release_all(&mut self) {
+        self.references.clear();
+    }
+
+    pub(super) fn is_referenced(&self, ino: Ino) -> bool {
+        self.references.contains_key(&ino)
+    }
+
+    pub(super) fn referenced(&self) -> usize {
+        self.references.len()
+    }
+
+    /// The number of subdirectories of a directory, or None when it would take long to count them.
+    pub(super) fn subdirectories(&mut self, session: &Session<'_>, directory: Ino) -> Result<Option<u32>> {
+        if let Some(&known) = self.subdirectories.get(&directory) {
+            return Ok(known);
+        }
+        let few = dentry::count_up_to(session, directory, COUNTED_ENTRIES + 1)? <= COUNTED_ENTRIES;
+        let count = if few { Some(dentry::count_subdirectories(session, directory)?) } else { None };
+        self.note_subdirectories(directory, count);
+        Ok(count)
+    }
+
+    /// A directory has just been made.
+    pub(super) fn note_new_directory(&mut self, directory: Ino) {
+        self.note_subdirectories(directory, Some(0));
+    }
+
+    fn note_subdirectories(&mut self, directory: Ino, count: Option<u32>) {
+        if self.subdirectories.len() >= REMEMBERED {
+            self.subdirectories.clear();
+        }
+        self.subdirectories.insert(directory, count);
+    }
+
+    /// A subdirectory was added to (1) or taken from (-1) `directory`.
+    pub(super) fn adjust_subdirectories(&mut self, directory: Ino, by: i32) {
+        if let Some(Some(count)) = self.subdirectories.get_mut(&directory) {
+            *count = count.saturating_add_signed(by);
+        }
+    }
+
+    /// Remembers where a directory is.
+    pub(super) fn note_place(&mut self, inode: &Inode, parent: Ino, name: Name<'_>) {
+        if !inode.mode.is_directory() {
+            return;
+        }
+        if let Some((known, known_name)) = self.places.get(&inode.ino)
+            && *known == parent
+            && known_name == name.as_bytes()
+        {
+            return;
+        }
+        if self.places.len() >= REMEMBERED {
+            self.places.clear();
+        }
+        self.places.insert(inode.ino, (parent, name.as_bytes().to_vec()));
+    }
+
+    /// The parent of a directory: the root's is the root.
+    ///
+    /// # Errors
+    /// ENOENT when it has none.
+    pub(super) fn parent(&mut self, session: &Session<'_>, directory: Ino) -> Result<Ino> {
+        if directory == Ino::ROOT {
+            return Ok(Ino::ROOT);
+        }
+        if let Some((parent, name)) = self.places.get(&directory)
+            && let Ok(name) = Name::new(name)
+            && dentry::find(session, *parent, name)?.is_some_and(|found| found.ino == directory)
+        {
+            return Ok(*parent);
+        }
+        let (parent, name) = dentry::locate(session, directory)?.ok_or(Errno::ENOENT)?;
+        self.places.insert(directory, (parent, name));
+        Ok(parent)
+    }
+
+    /// The positions of a directory's entries that follow `after`, at most `limit`.
+    ///
+    /// Found anew when a listing starts, and kept while it goes on and after its end. Entries that
+    /// come meanwhile stay unseen until the next start, so that a listing ends also when each entry
+    /// that it shows makes another; entries that go are skipped when they are read.
+    pub(super) fn positions(
+        &mut self,
+        session: &Session<'_>,
+        directory: Ino,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<i64>> {
+        let kept = self.listings.iter().position(|(listed, _)| *listed == directory);
+        let positions = match kept.map(|index| self.listings.remove(index)) {
+            Some((_, positions)) if after > 0 => positions,
+            _ => dentry::positions(session, directory)?,
+        };
+        let start = positions.partition_point(|&position| position <= after);
+        let end = positions.len().min(start.saturating_add(limit));
+        let batch = positions[start..end].to_vec();
+        self.listings.insert(0, (directory, positions));
+        let mut kept = 0;
+        self.listings.truncate(LISTINGS);
+        self.listings.retain(|(listed, positions)| {
+            kept += positions.len();
+            *listed == directory || kept <= KEPT_POSITIONS
+        });
+        Ok(batch)
+    }
+
+    /// Takes over what became of the groups before the next operation joins one.
+    pub(super) fn settle(&mut self, lost: LostGroups, committed: u64) {
+        if lost.count != self.lost.count {
+            self.lost = lost;
+            let errno = lost.errno.unwrap_or(Errno::EIO);
+            self.unreported.extend(self.touched.drain().map(|ino| (ino, errno)));
+            self.unreported_sync = Some(errno);
+        }
+        if committed != self.touched_group {
+            self.touched_group = committed;
+            self.touched.clear();
+        }
+    }
+
+    pub(super) fn touch(&mut self, inos: impl IntoIterator<Item = Ino>) {
+        self.touched.extend(inos);
+    }
+
+    /// The loss that a barrier on `ino` must report, once.
+    pub(super) fn take_loss(&mut self, ino: Ino) -> Option<Errno> {
+        self.unreported.remove(&ino)
+    }
+
+    /// The loss that a barrier on everything must report, once.
+    pub(super) fn take_sync_loss(&mut self) -> Option<Errno> {
+        self.unreported_sync.take()
+    }
+
+    pub(super) fn forget_inode(&mut self, ino: Ino) {
+        self.orphans.remove(&ino);
+        self.pending_atimes.remove(&ino);
+        self.subdirectories.remove(&ino);
+        self.places.remove(&ino);
+        self.listings.retain(|(directory, _)| *directory != ino);
+    }
+}

@@ -1,0 +1,118 @@
+//! The handle on one mount of ours, by which it is ended: politely, lazily, or by cutting the connection.
+//!
+//! Keeps MNT-12 (a mount is ended by what it is, never by a path or number that something newer may have
+//! taken over).
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::mount::MntFlags;
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+
+use super::mountinfo::{self, Entry};
+use crate::error::{Error, MountProblem, Result};
+
+/// Where the control files of FUSE connections usually are.
+const CONNECTIONS: &str = "/sys/fs/fuse/connections";
+/// How long the dirty pages of a busy mount may take.
+const FLUSH_TIME: Duration = Duration::from_secs(10);
+
+/// A mount that this process serves.
+pub(super) struct Connection {
+    pub(super) mountpoint: PathBuf,
+    mount_id: Option<u64>,
+    /// The kernel's switch that cuts this very connection; opened while the connection certainly is
+    /// ours, since its number may be given to another one later. None where it cannot be reached.
+    abort: Option<File>,
+}
+
+impl Connection {
+    /// Takes hold of what has just been mounted at `mountpoint`.
+    pub(super) fn new(mountpoint: &Path) -> Result<Self> {
+        let entry = mountinfo::at(mountpoint)?;
+        let abort = entry.as_ref().and_then(|entry| abort_switch(entry.minor));
+        Ok(Self { mountpoint: mountpoint.to_owned(), mount_id: entry.map(|entry| entry.id), abort })
+    }
+
+    /// Unmounts, unless that has happened already.
+    ///
+    /// # Errors
+    /// [`MountProblem::Busy`] without `lazy`; [`MountProblem::Refused`].
+    pub(super) fn unmount(&self, lazy: bool) -> Result<()> {
+        match mountinfo::at(&self.mountpoint)? {
+            Some(entry) if Some(entry.id) == self.mount_id => detach(&entry, lazy),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the kernel write back what it has of this mount. By a process of its own: one that waits for its
+    /// own mount cannot be killed.
+    pub(super) fn flush(&self) {
+        let flush = Command::new("sync").arg("-f").arg(&self.mountpoint).stdin(Stdio::null()).spawn();
+        let Ok(mut flush) = flush else { return };
+        let deadline = Instant::now() + FLUSH_TIME;
+        while matches!(flush.try_wait(), Ok(None)) {
+            if Instant::now() > deadline {
+                tracing::warn!("dirty pages could not be written back in time");
+                let _ = flush.kill();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Cuts the connection: every request under way and every later one fails with ENOTCONN. False when that
+    /// is not possible here.
+    pub(super) fn abort(&self) -> bool {
+        self.abort.as_ref().is_some_and(|mut switch| switch.write_all(b"1").is_ok())
+    }
+}
+
+/// Ends a mount of ours.
+pub(super) fn detach(entry: &Entry, lazy: bool) -> Result<()> {
+    let mut flags = MntFlags::UMOUNT_NOFOLLOW;
+    flags.set(MntFlags::MNT_DETACH, lazy);
+    match nix::mount::umount2(&entry.mountpoint, flags) {
+        Ok(()) => Ok(()),
+        Err(Errno::EBUSY) => Err(Error::mount(&entry.mountpoint, MountProblem::Busy)),
+        Err(Errno::EPERM) => by_fusermount(&entry.mountpoint, lazy),
+        Err(errno) => Err(Error::mount(&entry.mountpoint, MountProblem::Refused(errno.desc().into()))),
+    }
+}
+
+fn by_fusermount(mountpoint: &Path, lazy: bool) -> Result<()> {
+    let refused = |reason: String| Error::mount(mountpoint, MountProblem::Refused(reason));
+    let mut command = Command::new("fusermount3");
+    command.arg("-u").args(lazy.then_some("-z")).arg("--").arg(mountpoint).stdin(Stdio::null());
+    let output = command.output().map_err(|error| refused(format!("fusermount3: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(if words.contains("busy") { Error::mount(mountpoint, MountProblem::Busy) } else { refused(words) })
+}
+
+/// Opens the switch of connection `number`. Where the control file system is not mounted, a
+/// private instance of it is.
+fn abort_switch(number: u32) -> Option<File> {
+    let usual = rustix::fs::openat(CWD, CONNECTIONS, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    let switch = usual.and_then(|connections| open_switch(connections.as_fd(), number));
+    switch.or_else(|| open_switch(private_connections().ok()?.as_fd(), number))
+}
+
+fn open_switch(connections: BorrowedFd<'_>, number: u32) -> Option<File> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(connections, format!("{number}/abort"), flags, Mode::empty()).ok().map(File::from)
+}
+
+fn private_connections() -> rustix::io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen("fusectl", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_create(context.as_fd())?;
+    rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}

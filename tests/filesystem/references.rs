@@ -1,0 +1,116 @@
+//! How long an inode lives.
+
+use agentfs::types::{Caller, Ino};
+use agentfs::vfs::{DirectoryPosition, Vfs, WriteFlags};
+use agentfs::{AgentFs, Errno, Options};
+
+use crate::common::{Fixture, errno};
+
+// spec: FS-REAP-1, FS-REAP-2
+#[test]
+fn an_unlinked_file_lives_until_its_last_reference_is_gone() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", &[7; 100_000]);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(fixture.stat(file.ino).nlink, 0);
+    assert_eq!(fixture.content(file.ino), [7; 100_000]);
+    fixture.fs.write(file.ino, 50_000, b"still writable", WriteFlags::empty()).unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 1);
+    fixture.fs.forget(file.ino, 1);
+    assert_eq!(errno(fixture.fs.getattr(file.ino)), Errno::ENOENT);
+    for table in ["fs_data", "ext_orphan", "fs_dentry"] {
+        assert_eq!(fixture.count(&format!("SELECT COUNT(*) FROM {table}")), 0, "{table}");
+    }
+}
+
+// spec: FS-REAP-2
+#[test]
+fn references_are_counted_for_each_name_that_was_handed_out() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"x");
+    fixture.lookup(Ino::ROOT, "f").unwrap();
+    let listed = fixture.fs.readdir(Ino::ROOT, DirectoryPosition::START, 10, true).unwrap();
+    assert_eq!(listed.len(), 1);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    fixture.fs.forget(file.ino, 2);
+    assert_eq!(fixture.content(file.ino), b"x");
+    fixture.fs.forget(file.ino, 1);
+    assert_eq!(fixture.fs.referenced_inodes(), 0);
+    assert_eq!(errno(fixture.fs.getattr(file.ino)), Errno::ENOENT);
+}
+
+// spec: FS-REAP-3
+#[test]
+fn a_sweep_removes_what_a_crash_left_and_nothing_else() {
+    let fixture = Fixture::new();
+    fixture.file(Ino::ROOT, "kept", b"kept");
+    fixture.file(Ino::ROOT, "f", &[1; 200_000]);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    let fixture = fixture.kill();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode"), 3);
+    assert_eq!(fixture.fs.sweep_orphans().unwrap(), 1);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode"), 2);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_data"), 0);
+    assert!(fixture.lookup(Ino::ROOT, "kept").is_ok());
+}
+
+// spec: FS-REAP-2
+#[test]
+fn closing_ends_every_reference() {
+    let fixture = Fixture::new();
+    fixture.file(Ino::ROOT, "f", &[1; 200_000]);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    let fixture = fixture.reopen();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode"), 1);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+}
+
+// spec: FS-REAP-4, FS-NLINK-3
+#[test]
+fn the_root_survives_a_sweep_whatever_its_link_count_says() {
+    let fixture = Fixture::new();
+    fixture.directory(Ino::ROOT, "d");
+    let path = fixture.path();
+    let Fixture { fs, folder: _folder, .. } = fixture;
+    fs.close().unwrap();
+    // Written with the other convention, then decremented by this one.
+    let foreign = rusqlite::Connection::open(&path).unwrap();
+    foreign.execute_batch("UPDATE fs_inode SET nlink = 0 WHERE ino = 1; DROP TABLE ext_orphan;").unwrap();
+    drop(foreign);
+    let fs = AgentFs::open(&path, &Options::default()).unwrap();
+    fs.sweep_orphans().unwrap();
+    assert_eq!(fs.getattr(Ino::ROOT).unwrap().nlink, 3);
+    assert!(fs.lookup(&Caller::root(), Ino::ROOT, crate::common::n("d")).is_ok());
+    assert!(fs.create(&Caller::root(), Ino::ROOT, crate::common::n("e"), 0o644).is_ok());
+}
+
+// spec: FS-REAP-5
+#[test]
+fn a_large_file_goes_in_slices() {
+    let fixture = Fixture::with(|options| {
+        options.chunk_size = 512;
+        options.inline_threshold = 0;
+    });
+    let file = fixture.file(Ino::ROOT, "f", &[1; 1_000_000]);
+    fixture.fs.forget(file.ino, 1);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_data"), 0);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode"), 1);
+}
+
+// spec: FS-NLINK-3, FS-REAP-8
+#[test]
+fn a_directory_whose_stored_count_is_zero_lives_while_an_entry_names_it() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    // What a program with the other convention leaves after it removed a subdirectory.
+    let set = "UPDATE fs_inode SET nlink = 0 WHERE ino = ?";
+    fixture.fs.store().mutate(|session| session.execute(set, [directory.0])).unwrap();
+    fixture.fs.store().mutate(|session| session.execute("DROP TABLE ext_orphan", [])).unwrap();
+    let fixture = fixture.reopen();
+    fixture.fs.sweep_orphans().unwrap();
+    assert_eq!(fixture.stat(directory).nlink, 2);
+    fixture.file(directory, "f", b"");
+    assert_eq!(fixture.names(directory), ["f"]);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+}

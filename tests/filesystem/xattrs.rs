@@ -1,0 +1,70 @@
+//! Extended attributes.
+
+use agentfs::Errno;
+use agentfs::types::{Caller, DeviceNumber, FileKind, Ino, Mode};
+use agentfs::vfs::{NodeSpec, Vfs, WriteFlags, XattrMode};
+
+use crate::common::{Fixture, errno, n};
+
+// spec: FS-XATTR-1, FS-XATTR-2
+#[test]
+fn attributes_are_set_listed_replaced_and_removed() {
+    let fixture = Fixture::new();
+    let (fs, root) = (&fixture.fs, Caller::root());
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    assert_eq!(errno(fs.getxattr(&root, file, b"user.a")), Errno::ENODATA);
+    assert_eq!(errno(fs.setxattr(&root, file, b"user.a", b"1", XattrMode::Replace)), Errno::ENODATA);
+    fs.setxattr(&root, file, b"user.a", b"1", XattrMode::Create).unwrap();
+    assert_eq!(errno(fs.setxattr(&root, file, b"user.a", b"2", XattrMode::Create)), Errno::EEXIST);
+    fs.setxattr(&root, file, b"user.a", b"\0\xff", XattrMode::Set).unwrap();
+    fs.setxattr(&root, file, b"trusted.b", b"", XattrMode::Set).unwrap();
+    let fixture = fixture.reopen();
+    let fs = &fixture.fs;
+    assert_eq!(fs.getxattr(&root, file, b"user.a").unwrap(), b"\0\xff");
+    assert_eq!(fs.listxattr(&root, file).unwrap(), [&b"trusted.b"[..], b"user.a"]);
+    assert_eq!(fs.listxattr(&Caller::user(1, 1), file).unwrap(), [b"user.a"]);
+    fs.removexattr(&root, file, b"user.a").unwrap();
+    assert_eq!(errno(fs.removexattr(&root, file, b"user.a")), Errno::ENODATA);
+}
+
+// spec: FS-XATTR-3, FS-XATTR-4
+#[test]
+fn namespaces_names_and_values_are_limited() {
+    let fixture = Fixture::new();
+    let (fs, root, user) = (&fixture.fs, Caller::root(), Caller::user(1, 1));
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    let set = |caller: &Caller, ino, name: &[u8], value: &[u8]| {
+        fs.setxattr(caller, ino, name, value, XattrMode::Set)
+    };
+    for name in [&b"system.posix_acl_access"[..], b"other", b"user."] {
+        assert_eq!(errno(set(&root, file, name, b"")), Errno::EOPNOTSUPP);
+    }
+    let long = [b"user.", &[b'x'; 251][..]].concat();
+    assert_eq!(errno(set(&root, file, &long, b"")), Errno::ERANGE);
+    assert_eq!(errno(set(&root, file, b"user.a", &[0; 65537])), Errno::E2BIG);
+    set(&root, file, b"user.a", &[0; 65536]).unwrap();
+    assert_eq!(errno(set(&user, file, b"user.b", b"")), Errno::EACCES);
+    assert_eq!(errno(set(&user, file, b"trusted.b", b"")), Errno::EPERM);
+    assert_eq!(errno(set(&user, file, b"security.b", b"")), Errno::EPERM);
+    let link = fixture.symlink(Ino::ROOT, "l", "f");
+    assert_eq!(errno(set(&root, link, b"user.a", b"")), Errno::EPERM);
+    let node = NodeSpec { mode: Mode::new(FileKind::Fifo, 0o666), rdev: DeviceNumber(0) };
+    let fifo = fs.mknod(&root, Ino::ROOT, n("p"), node).unwrap().ino;
+    assert_eq!(errno(set(&root, fifo, b"user.a", b"")), Errno::EPERM);
+    set(&root, link, b"trusted.a", b"").unwrap();
+}
+
+// spec: FS-XATTR-5
+#[test]
+fn a_write_takes_capabilities_away_and_removal_takes_all() {
+    let fixture = Fixture::new();
+    let (fs, root) = (&fixture.fs, Caller::root());
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    fs.setxattr(&root, file, b"security.capability", b"cap", XattrMode::Set).unwrap();
+    fs.setxattr(&root, file, b"user.a", b"", XattrMode::Set).unwrap();
+    fs.write(file, 0, b"x", WriteFlags::CLEAR_SET_ID).unwrap();
+    assert_eq!(fs.listxattr(&root, file).unwrap(), [b"user.a"]);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    fs.forget(file, 1);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_xattr"), 0);
+}

@@ -1,0 +1,120 @@
+//! Several stores on one file. Locks belong to open file descriptions, so two stores in this
+//! process stand to each other like two processes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use agentfs::error::DatabaseProblem;
+use agentfs::store::MountHolder;
+use agentfs::types::{Caller, Ino, Name};
+use agentfs::vfs::{Vfs, WriteFlags};
+use agentfs::{AgentFs, Errno, Error};
+
+use crate::common::{Fixture, errno, n};
+
+fn second(fixture: &Fixture) -> AgentFs {
+    AgentFs::open(&fixture.path(), &fixture.options).unwrap()
+}
+
+fn create(fs: &AgentFs, name: &str) -> agentfs::Result<Ino> {
+    Ok(fs.create(&Caller::root(), Ino::ROOT, Name::new(name.as_bytes())?, 0o644)?.ino)
+}
+
+// spec: DUR-7
+#[test]
+fn a_waiting_writer_gets_its_turn_from_one_that_never_rests() {
+    let fixture = Fixture::new();
+    let other = second(&fixture);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut i = 0;
+            while !stop.load(Ordering::Relaxed) {
+                create(&fixture.fs, &format!("busy{i}")).unwrap();
+                i += 1;
+            }
+        });
+        let mut longest = Duration::ZERO;
+        for i in 0..5 {
+            let start = Instant::now();
+            create(&other, &format!("waiting{i}")).unwrap();
+            other.sync().unwrap();
+            longest = longest.max(start.elapsed());
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(longest < Duration::from_secs(5), "waited {longest:?}");
+    });
+    assert!(fixture.lookup(Ino::ROOT, "waiting4").is_ok());
+}
+
+// spec: DUR-8
+#[test]
+fn what_another_store_committed_is_seen_and_memory_of_the_old_state_is_dropped() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    assert_eq!(fixture.stat(directory).nlink, 2);
+    let before = fixture.fs.store().foreign_changes().unwrap();
+    fixture.fs.sync().unwrap();
+    let other = second(&fixture);
+    other.mkdir(&Caller::root(), directory, n("inner"), 0o755).unwrap();
+    other.sync().unwrap();
+    assert_eq!(fixture.stat(directory).nlink, 3);
+    assert!(fixture.fs.store().foreign_changes().unwrap() > before);
+    let after = fixture.fs.store().foreign_changes().unwrap();
+    fixture.file(Ino::ROOT, "own", b"");
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.fs.store().foreign_changes().unwrap(), after, "our own commits are not foreign");
+}
+
+fn holder(mountpoint: &str) -> MountHolder {
+    MountHolder { pid: 4711, host: "here".into(), mountpoint: mountpoint.into(), since: 1 }
+}
+
+// spec: MNT-1
+#[test]
+fn a_database_is_mounted_for_writing_once_and_the_holder_is_named() {
+    let fixture = Fixture::new();
+    let other = second(&fixture);
+    fixture.fs.store().claim_mount(&holder("/mnt/first")).unwrap();
+    let refused = other.store().claim_mount(&holder("/mnt/second")).unwrap_err();
+    assert_eq!(refused.errno(), Errno::EBUSY);
+    let Error::Database { problem: DatabaseProblem::Mounted { mountpoint, pid, .. }, .. } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!((&mountpoint[..], pid), ("/mnt/first", 4711));
+    assert_eq!(other.store().mount_holder().unwrap(), Some(holder("/mnt/first")));
+    fixture.fs.store().release_mount().unwrap();
+    assert_eq!(other.store().mount_holder().unwrap(), None);
+    other.store().claim_mount(&holder("/mnt/second")).unwrap();
+}
+
+// spec: FS-REAP-6
+#[test]
+fn beside_a_mount_an_unlinked_file_is_left_for_the_mount_to_reap() {
+    let fixture = Fixture::new();
+    fixture.fs.store().claim_mount(&holder("/mnt")).unwrap();
+    let open = fixture.file(Ino::ROOT, "open", b"still read").ino;
+    fixture.fs.sync().unwrap();
+    let other = second(&fixture);
+    other.unlink(&Caller::root(), Ino::ROOT, n("open")).unwrap();
+    other.close().unwrap();
+    assert_eq!(errno(fixture.lookup(Ino::ROOT, "open")), Errno::ENOENT);
+    assert_eq!(fixture.content(open), b"still read");
+    fixture.fs.sweep_orphans().unwrap();
+    assert_eq!(fixture.content(open), b"still read", "a sweep spares what is referenced");
+    fixture.fs.forget(open, 1);
+    assert_eq!(errno(fixture.fs.getattr(open)), Errno::ENOENT);
+}
+
+// spec: DUR-4, DUR-7
+#[test]
+fn the_last_of_several_stores_leaves_one_file() {
+    let fixture = Fixture::new();
+    let other = second(&fixture);
+    let file = create(&other, "f").unwrap();
+    other.write(file, 0, b"x", WriteFlags::empty()).unwrap();
+    let Fixture { fs, folder, .. } = fixture;
+    fs.close().unwrap();
+    other.close().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
