@@ -10,7 +10,6 @@ use nix::sys::statfs::{EXT4_SUPER_MAGIC, statfs};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// The kind of a [`Place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,29 +31,18 @@ pub struct Place {
 /// What a gate is given.
 pub struct Arena {
     pub settings: Settings,
-    scratch: TempDir,
+    scratch: PathBuf,
 }
 
 impl Arena {
-    /// Makes the scratch directory, below `--native` or the temporary directory.
-    pub fn new(settings: &Settings) -> Result<Self> {
-        let parent = settings.native.clone().unwrap_or_else(std::env::temp_dir);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("agentfs-gate-");
-        let mut scratch =
-            builder.tempdir_in(&parent).with_context(|| format!("no room in {}", parent.display()))?;
-        // Several checks act as another user.
-        std::fs::set_permissions(scratch.path(), Permissions::from_mode(0o755))?;
-        if settings.keep {
-            scratch.disable_cleanup(true);
-            println!("    scratch directory {}", scratch.path().display());
-        }
-        Ok(Self { settings: settings.clone(), scratch })
+    /// Works in `scratch`, a directory on the native disk that somebody else removes.
+    pub fn new(settings: &Settings, scratch: &Path) -> Self {
+        Self { settings: settings.clone(), scratch: scratch.into() }
     }
 
     /// A directory on the native disk for inputs and logs.
     pub fn scratch(&self) -> &Path {
-        self.scratch.path()
+        &self.scratch
     }
 
     /// The agentfs binary.
@@ -146,7 +134,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        detach_below(self.scratch.path());
+        detach_below(&self.scratch);
     }
 }
 
