@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The last tenth may cost this many times the first tenth.
+/// The last tenths may cost this many times the first ones.
 const FLAT: f64 = 2.0;
 /// Below this a ratio says more about the machine than about the directory.
 const NOISE: Duration = Duration::from_micros(15);
