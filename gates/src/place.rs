@@ -26,6 +26,8 @@ pub enum Kind {
 pub struct Place {
     pub kind: Kind,
     pub directory: PathBuf,
+    /// The process that serves a mount.
+    pub daemon: Option<i32>,
 }
 
 /// What a gate is given.
@@ -94,7 +96,8 @@ impl Arena {
         std::fs::create_dir(&directory)?;
         std::fs::set_permissions(&directory, Permissions::from_mode(0o755))?;
         report.section(&format!("native ({}, {})", require_ext4(&directory)?, directory.display()));
-        let outcome = check(&Place { kind: Kind::Native, directory: directory.clone() }, report);
+        let outcome =
+            check(&Place { kind: Kind::Native, directory: directory.clone(), daemon: None }, report);
         if let Err(error) = outcome {
             report.fail("on the native directory", format_args!("{error:#}"));
         }
@@ -111,11 +114,16 @@ impl Arena {
             let inside = tempfile::Builder::new().prefix("gate-").tempdir_in(target)?;
             std::fs::set_permissions(inside.path(), Permissions::from_mode(0o755))?;
             report.section(&format!("target ({})", inside.path().display()));
-            return check(&Place { kind: Kind::Target, directory: inside.path().into() }, report);
+            return check(
+                &Place { kind: Kind::Target, directory: inside.path().into(), daemon: None },
+                report,
+            );
         }
         let mount = self.mount("mount")?;
         report.section(&format!("mount ({})", mount.point.display()));
-        if let Err(error) = check(&Place { kind: Kind::Mount, directory: mount.point.clone() }, report) {
+        let daemon = Some(mount.daemon()?);
+        let place = Place { kind: Kind::Mount, directory: mount.point.clone(), daemon };
+        if let Err(error) = check(&place, report) {
             report.fail("on the mount", format_args!("{error:#}"));
         }
         if let Ok(peak) = mount.peak_memory() {
