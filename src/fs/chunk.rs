@@ -29,7 +29,7 @@ const READ: &str = "SELECT chunk_index, data FROM fs_data \
 const LIST: &str = "SELECT chunk_index FROM fs_data \
     WHERE ino = ?1 AND chunk_index >= ?2 AND chunk_index < ?3 ORDER BY chunk_index";
 // Index (ino, chunk_index), alone.
-const COUNT: &str = "SELECT count(*) FROM fs_data WHERE ino = ?1 AND chunk_index >= 0 AND chunk_index < ?2";
+const COUNT: &str = "SELECT count(*) FROM fs_data WHERE ino = ?1 AND chunk_index >= ?2 AND chunk_index < ?3";
 // Index (ino, chunk_index), for the conflict.
 const PUT: &str = "INSERT INTO fs_data (ino, chunk_index, data) VALUES (?1, ?2, ?3) \
     ON CONFLICT (ino, chunk_index) DO UPDATE SET data = excluded.data";
@@ -184,9 +184,10 @@ impl<'s> Chunks<'s> {
         Ok(expected)
     }
 
-    /// How many chunks below `end` are stored.
-    pub(super) fn count(&self, end: ChunkIndex) -> Result<u64> {
-        let count = self.session.row(COUNT, (self.ino, end.sql()), |row| row.get::<_, i64>(0))?;
+    /// How many chunks in the range are stored.
+    pub(super) fn count(&self, range: Range<ChunkIndex>) -> Result<u64> {
+        let parameters = (self.ino, range.start.sql(), range.end.sql());
+        let count = self.session.row(COUNT, parameters, |row| row.get::<_, i64>(0))?;
         Ok(count.unwrap_or_default().cast_unsigned())
     }
 

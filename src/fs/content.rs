@@ -174,8 +174,12 @@ impl<'s> Content<'s> {
         match storage {
             StorageKind::Inline => Ok(size),
             StorageKind::Chunked => {
-                let stored = self.chunks.count(ChunkIndex::at_or_after(size, self.chunk_size()))?;
-                Ok(stored.saturating_mul(self.chunk_size()).min(size))
+                // The chunk that the file ends in may be shorter than the others.
+                let last = ChunkIndex::containing(size, self.chunk_size());
+                let whole = self.chunks.count(ChunkIndex(0)..last)?.saturating_mul(self.chunk_size());
+                let rest = self.bytes_of(last, size) as u64;
+                let stored = rest > 0 && self.chunks.first_stored(last..last.next())?.is_some();
+                Ok(if stored { whole + rest } else { whole })
             }
         }
     }

@@ -4,7 +4,7 @@
 //! later entry gets again.
 
 use super::dentry;
-use super::{Errno, Operation, Result};
+use super::{Errno, Error, Operation, Result};
 use crate::types::{Ino, Name};
 use crate::vfs::{DirectoryEntry, DirectoryPosition};
 
@@ -24,7 +24,10 @@ impl Operation<'_> {
         let mut after = position;
         // A batch whose entries are all gone must not look like the end.
         while entries.is_empty() {
-            let positions = self.state.positions(self.session, directory, after.0 as i64, limit)?;
+            let positions = {
+                let after = i64::try_from(after.0).unwrap_or(i64::MAX);
+                self.state.positions(self.session, directory, after, limit)?
+            };
             let Some(&last) = positions.last() else { break };
             after = DirectoryPosition(last as u64);
             for id in positions {
@@ -32,7 +35,7 @@ impl Operation<'_> {
                 let child = match self.inode(ino) {
                     Ok(child) => child,
                     // Damage of one entry must not hide the others (FS-LOOKUP-5).
-                    Err(error) if matches!(error.errno(), Errno::ENOENT) => continue,
+                    Err(Error::Posix(Errno::ENOENT | Errno::EIO)) => continue,
                     Err(error) => return Err(error),
                 };
                 let attributes = if with_attributes { Some(self.attributes(&child)?) } else { None };

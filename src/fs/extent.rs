@@ -30,6 +30,25 @@ impl Content<'_> {
         self.set_size(end)
     }
 
+    /// How many bytes of the range are not stored, a chunk being stored or not as a whole.
+    ///
+    /// # Errors
+    /// What SQLite reports.
+    pub(crate) fn missing_bytes(&self, offset: u64, length: u64) -> Result<u64> {
+        let FileShape { size, storage } = self.shape;
+        let end = offset.saturating_add(length);
+        let stored = match storage {
+            StorageKind::Inline => end.min(size).saturating_sub(offset),
+            StorageKind::Chunked => {
+                let chunk_size = self.chunk_size();
+                let past_end = ChunkIndex::at_or_after(end.min(size), chunk_size);
+                let first = ChunkIndex::containing(offset, chunk_size);
+                self.chunks.count(first..past_end)?.saturating_mul(chunk_size)
+            }
+        };
+        Ok(length.saturating_sub(stored))
+    }
+
     /// Makes the range read as zeros, and extends the file to its end unless `keep_size`.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Rows of `fs_inode`, without the content of files.
 //!
-//! Columns are always named: migrated databases have them in another order.
+//! Keeps FMT-8, FMT-9, FMT-12, FMT-13 and FMT-14. Columns are always named: migrated databases have them in
+//! another order.
 
 use rusqlite::Row;
 
@@ -39,6 +40,9 @@ const SET_NLINK_CTIME: &str = "UPDATE fs_inode SET nlink = ?, ctime = ?, ctime_n
 const SET_CTIME: &str = "UPDATE fs_inode SET ctime = ?, ctime_nsec = ? WHERE ino = ?";
 const SET_ATIME: &str = "UPDATE fs_inode SET atime = ?, atime_nsec = ? WHERE ino = ?";
 
+// SQLite's own table, of a row for each AUTOINCREMENT table that ever had one.
+const SKIP_NUMBERS: &str = "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'fs_inode'";
+
 impl Inode {
     /// The inode `ino`.
     ///
@@ -58,7 +62,8 @@ impl Inode {
             let nanoseconds = if nanoseconds < 1_000_000_000 { nanoseconds } else { 0 };
             Ok(Timestamp::new(row.get(column)?, nanoseconds))
         };
-        let Some(mode) = Mode::from_bits(row.get(0)?) else { return Ok(None) };
+        let bits = u32::try_from(row.get::<_, i64>(0)?).ok();
+        let Some(mode) = bits.and_then(Mode::from_bits) else { return Ok(None) };
         let Ok(size) = u64::try_from(row.get::<_, i64>(4)?) else { return Ok(None) };
         // Old databases may hold a negative count for what lost more dentries than it had.
         let nlink = u32::try_from(row.get::<_, i64>(1)?.max(0)).unwrap_or(u32::MAX);
@@ -97,6 +102,12 @@ impl Inode {
             ctime: now,
             storage: StorageKind::Chunked,
         })
+    }
+
+    /// Makes the next inode get a number above `last`.
+    pub(super) fn skip_numbers(session: &Session<'_>, last: Ino) -> Result<()> {
+        session.execute(SKIP_NUMBERS, [last.0 as i64])?;
+        Ok(())
     }
 
     /// Where and how its content lies.

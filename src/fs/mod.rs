@@ -17,6 +17,7 @@ mod file;
 mod inode;
 mod namespace;
 mod permission;
+mod put;
 mod reap;
 mod rename;
 mod state;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::error::{Errno, Result};
+use crate::error::{Errno, Error, Result};
 use crate::kv::Kv;
 use crate::store::{Session, Store};
 use crate::tools::Tools;
@@ -76,6 +77,8 @@ struct Operation<'a> {
     state: &'a mut State,
     fs: &'a AgentFs,
     now: Timestamp,
+    /// Whether the disk has room for what the operation adds.
+    room: bool,
 }
 
 impl AgentFs {
@@ -150,32 +153,69 @@ impl AgentFs {
 
     fn read_operation<T>(&self, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
-        self.store.read(|session| run(&mut self.operation(session, &mut state)))
+        let outcome = self.store.read(|session| run(&mut self.operation(session, &mut state, true)));
+        let full = state.pending_atimes.len() >= PENDING_ATIMES;
+        drop(state);
+        if full && let Err(error) = self.mutate(|_| Ok(())) {
+            // The read itself is done; a barrier will try again.
+            tracing::warn!(%error, "access times could not be stored");
+        }
+        outcome
     }
 
     fn mutate<T>(&self, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
+        self.mutate_with(true, run)
+    }
+
+    fn mutate_with<T>(&self, room: bool, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
-        state.settle(self.store.lost_groups(), self.store.committed_groups());
-        self.store.mutate(|session| run(&mut self.operation(session, &mut state)))
-    }
-
-    fn operation<'a>(&'a self, session: &'a Session<'a>, state: &'a mut State) -> Operation<'a> {
-        state.revalidate(session);
-        Operation { session, state, fs: self, now: self.clock.now() }
-    }
-
-    /// A mutation that adds at most about `bytes`: refused with ENOSPC before the disk is full.
-    fn grow<T>(&self, bytes: u64, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
-        if !self.store.is_read_only() {
-            self.store.reserve_space(bytes)?;
+        if self.store.is_read_only() {
+            // For the errors that come before EROFS; the connection refuses to write in any case.
+            return self.store.read(|session| run(&mut self.operation(session, &mut state, room)));
         }
-        self.mutate(run)
+        self.store.mutate(|session| {
+            let mut operation = self.operation(session, &mut state, room);
+            let outcome = run(&mut operation)?;
+            operation.store_access_times()?;
+            Ok(outcome)
+        })
+    }
+
+    fn operation<'a>(&'a self, session: &'a Session<'a>, state: &'a mut State, room: bool) -> Operation<'a> {
+        state.settle(session.lost_groups(), session.committed_groups());
+        state.revalidate(session);
+        Operation { session, state, fs: self, now: self.clock.now(), room }
+    }
+
+    /// A mutation that adds at most about `bytes`: refused before the disk is full, by
+    /// [`Operation::check_room`].
+    fn grow<T>(&self, bytes: u64, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
+        let room = match self.store.is_read_only() {
+            true => Ok(()),
+            false => self.store.reserve_space(bytes),
+        };
+        match room {
+            Ok(()) => self.mutate_with(true, run),
+            // Every other reason to refuse it comes first.
+            Err(Error::Posix(Errno::ENOSPC)) => self.mutate_with(false, run),
+            Err(error) => Err(error),
+        }
     }
 }
 
 impl Operation<'_> {
     fn inode(&self, ino: Ino) -> Result<Inode> {
         Inode::load(self.session, ino)
+    }
+
+    /// EROFS in a database that is opened read-only.
+    fn check_writable(&self) -> Result<()> {
+        if self.fs.store.is_read_only() { Err(Errno::EROFS.into()) } else { Ok(()) }
+    }
+
+    /// ENOSPC when what the operation adds could fill the disk.
+    fn check_room(&self) -> Result<()> {
+        if self.room { Ok(()) } else { Err(Errno::ENOSPC.into()) }
     }
 
     fn content(&self, inode: &Inode) -> Content<'_> {
@@ -209,6 +249,9 @@ impl Vfs for AgentFs {
     }
 
     fn setattr(&self, caller: &Caller, ino: Ino, changes: &SetAttributes) -> Result<Attributes> {
+        if *changes == SetAttributes::default() {
+            return self.getattr(ino);
+        }
         self.mutate(|operation| operation.setattr(caller, ino, changes))
     }
 
@@ -217,7 +260,7 @@ impl Vfs for AgentFs {
     }
 
     fn access(&self, caller: &Caller, ino: Ino, access: Access) -> Result<()> {
-        self.read_operation(|operation| permission::check_access(caller, &operation.inode(ino)?, access))
+        self.read_operation(|operation| operation.access(caller, ino, access))
     }
 
     fn create(&self, caller: &Caller, parent: Ino, name: Name<'_>, permissions: u32) -> Result<Attributes> {
@@ -272,12 +315,28 @@ impl Vfs for AgentFs {
     }
 
     fn open(&self, caller: &Caller, ino: Ino, flags: OpenFlags) -> Result<()> {
-        self.read_operation(|operation| operation.check_open(caller, ino, flags))?;
-        if flags.contains(OpenFlags::TRUNCATE) {
-            let changes = SetAttributes { size: Some(0), ..SetAttributes::default() };
-            self.mutate(|operation| operation.setattr(caller, ino, &changes))?;
+        if !flags.contains(OpenFlags::TRUNCATE) {
+            return self.read_operation(|operation| operation.check_open(caller, ino, flags).map(|_| ()));
         }
-        Ok(())
+        self.mutate(|operation| {
+            let inode = operation.check_open(caller, ino, flags)?;
+            if inode.mode.is_regular() {
+                let changes = SetAttributes { size: Some(0), ..SetAttributes::default() };
+                operation.setattr(caller, ino, &changes)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn put(
+        &self,
+        caller: &Caller,
+        parent: Ino,
+        missing: &[Name<'_>],
+        name: Name<'_>,
+        content: &[u8],
+    ) -> Result<()> {
+        self.grow(content.len() as u64, |operation| operation.put(caller, parent, missing, name, content))
     }
 
     fn read(&self, ino: Ino, offset: u64, length: usize) -> Result<Vec<u8>> {
@@ -289,7 +348,8 @@ impl Vfs for AgentFs {
     }
 
     fn fallocate(&self, ino: Ino, offset: u64, length: u64, mode: FallocateMode) -> Result<()> {
-        self.grow(0, |operation| operation.fallocate(ino, offset, length, mode))
+        let free = self.store.free_bytes()?;
+        self.grow(0, |operation| operation.fallocate(ino, (offset, length), mode, free))
     }
 
     fn seek(&self, ino: Ino, offset: u64, to: SeekTo) -> Result<u64> {
@@ -309,7 +369,11 @@ impl Vfs for AgentFs {
     ) -> Result<u64> {
         // One operation holds one group: longer copies return early, as the system call may.
         let length = length.min(file::COPY_BYTES);
-        self.grow(length, |operation| operation.copy_file_range(from, from_offset, to, to_offset, length))
+        let size =
+            self.read_operation(|operation| Ok(operation.inode(from).map_or(0, |inode| inode.size)))?;
+        self.grow(length.min(size.saturating_sub(from_offset)), |operation| {
+            operation.copy_file_range(from, from_offset, to, to_offset, length)
+        })
     }
 
     fn readdir(
@@ -367,23 +431,22 @@ impl AgentFs {
         if self.store.is_read_only() {
             return Ok(());
         }
-        let stored = self.store_access_times();
+        let pending = !self.state.lock().pending_atimes.is_empty();
+        let stored = if pending { self.mutate(|_| Ok(())) } else { Ok(()) };
         let barrier = self.store.barrier();
         self.state.lock().settle(self.store.lost_groups(), self.store.committed_groups());
         stored.and(barrier)
     }
+}
 
-    fn store_access_times(&self) -> Result<()> {
-        if self.state.lock().pending_atimes.is_empty() {
-            return Ok(());
+impl Operation<'_> {
+    /// Access times that reads have moved go with whatever writes.
+    fn store_access_times(&mut self) -> Result<()> {
+        for (&ino, &atime) in &self.state.pending_atimes {
+            Inode::touch_access(self.session, ino, atime)?;
         }
-        self.mutate(|operation| {
-            for (&ino, &atime) in &operation.state.pending_atimes {
-                Inode::touch_access(operation.session, ino, atime)?;
-            }
-            operation.state.pending_atimes.clear();
-            Ok(())
-        })
+        self.state.pending_atimes.clear();
+        Ok(())
     }
 }
 

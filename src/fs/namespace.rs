@@ -123,12 +123,13 @@ impl Operation<'_> {
     }
 
     /// The directory, when `name` may be added to it.
-    fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
+    pub(super) fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
         if dentry::find(self.session, parent, name)?.is_some() {
             return Err(Errno::EEXIST.into());
         }
+        self.check_writable()?;
         self.check_not_removed(&directory)?;
         check_add(caller, &directory)?;
         Ok(directory)
@@ -146,12 +147,23 @@ impl Operation<'_> {
         self.state.parent(self.session, directory.ino).map(|_| ())
     }
 
-    fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
-        let inode = Inode::insert(self.session, new, self.now)?;
+    pub(super) fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
+        self.check_room()?;
+        let inode = self.insert_inode(new)?;
         dentry::insert(self.session, directory.ino, name, inode.ino)?;
         Inode::touch_content(self.session, directory.ino, self.now)?;
         self.state.entries = self.state.entries.map(|entries| entries + 1);
         self.state.touch([directory.ino, inode.ino]);
+        Ok(inode)
+    }
+
+    /// An inode with a number that was never given out, not even to an inode of a group that was lost.
+    fn insert_inode(&mut self, new: &NewInode) -> Result<Inode> {
+        if let Some(last) = self.state.lost_number() {
+            Inode::skip_numbers(self.session, last)?;
+        }
+        let inode = Inode::insert(self.session, new, self.now)?;
+        self.state.note_number(inode.ino);
         Ok(inode)
     }
 
@@ -173,6 +185,7 @@ impl Operation<'_> {
         if inode.nlink >= MAX_LINKS {
             return Err(Errno::EMLINK.into());
         }
+        self.check_room()?;
         dentry::insert(self.session, directory.ino, name, ino)?;
         inode.nlink += 1;
         inode.ctime = self.now;
@@ -216,6 +229,7 @@ impl Operation<'_> {
     fn victim(&self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<(Inode, dentry::Dentry, Inode)> {
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
+        self.check_writable()?;
         let found = dentry::find(self.session, parent, name)?.ok_or(Errno::ENOENT)?;
         Ok((directory, found, self.named_inode(found.ino)?))
     }

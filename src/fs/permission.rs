@@ -1,6 +1,6 @@
 //! Who may do what: permission bits, ownership, sticky directories, and which set-id bits fall.
 //!
-//! Keeps FS-PERM rules, as in `inode_permission`, `may_delete`, `may_create` and `setattr_prepare` of
+//! Keeps FS-ERR-3, FS-PERM-1 to FS-PERM-7 and FS-PERM-11 to FS-PERM-14, as in `inode_permission`, `may_delete`, `may_create` and `setattr_prepare` of
 //! Linux. Capabilities are not modelled: user 0 has all of them, others none.
 
 use super::inode::Inode;
@@ -60,7 +60,7 @@ pub(super) fn owns(caller: &Caller, inode: &Inode) -> bool {
 pub(super) fn without_set_id(caller: &Caller, inode: &Inode) -> Mode {
     let permissions = inode.mode.permissions();
     let mut kept = permissions & !Mode::SET_UID;
-    let in_group = caller.uid.0 == 0 || caller.is_in_group(inode.gid);
+    let in_group = caller.is_unrestricted() || caller.is_in_group(inode.gid);
     if permissions & 0o010 != 0 || !in_group {
         kept &= !Mode::SET_GID;
     }

@@ -6,6 +6,7 @@
 use super::dentry;
 use super::inode::Inode;
 use super::{AgentFs, Errno, Operation, Result};
+use crate::store::Extension;
 use crate::types::Ino;
 
 /// What an operation left to be removed.
@@ -41,22 +42,28 @@ impl Operation<'_> {
     pub(super) fn drop_name(&mut self, victim: &Inode) -> Result<Freed> {
         let left = if victim.mode.is_directory() { 0 } else { victim.nlink.saturating_sub(1) };
         Inode::set_nlink(self.session, victim.ino, left, self.now)?;
-        self.state.entries = self.state.entries.map(|entries| entries.saturating_sub(1));
         self.state.touch([victim.ino]);
         if left > 0 {
+            self.forget_entry();
             return Ok(Freed::Nothing);
         }
         // A mount in another process may refer to it; only that mount can know.
         let referenced = self.state.is_referenced(victim.ino) || self.fs.store.is_mounted_elsewhere();
         if !referenced && self.remove_rows(victim.ino)? {
+            self.forget_entry();
             return Ok(Freed::Nothing);
         }
         self.session.ensure_extension("ext_orphan")?;
         self.session.execute(ADD_ORPHAN, [victim.ino.0 as i64])?;
+        self.forget_entry();
         if self.state.is_referenced(victim.ino) {
             self.state.orphans.insert(victim.ino);
         }
         Ok(if referenced { Freed::Nothing } else { Freed::Inode(victim.ino) })
+    }
+
+    fn forget_entry(&mut self) {
+        self.state.entries = self.state.entries.map(|entries| entries.saturating_sub(1));
     }
 
     /// Removes the rows of an inode, or, of a large file, some of them; true when it is gone.
@@ -70,10 +77,11 @@ impl Operation<'_> {
         }
         self.session.execute(REMOVE_INODE, [key])?;
         self.session.execute(REMOVE_TARGET, [key])?;
-        if self.has_xattrs()? {
+        // Rows in a version that we do not know stay: their inode's number never comes back.
+        if self.keeps_xattrs()? {
             self.session.execute(REMOVE_XATTRS, [key])?;
         }
-        if self.session.has_table("ext_orphan")? {
+        if self.session.extension("ext_orphan")? == Extension::Known {
             self.session.execute(REMOVE_ORPHAN, [key])?;
         }
         self.state.forget_inode(ino);
@@ -120,7 +128,7 @@ impl AgentFs {
     /// [`Error::Storage`](crate::Error::Storage), EBUSY.
     pub fn sweep_orphans(&self) -> Result<usize> {
         let free = self.mutate(|operation| {
-            if !operation.session.has_table("ext_orphan")? {
+            if operation.session.extension("ext_orphan")? == Extension::Missing {
                 operation.search_orphans()?;
             }
             operation.unreferenced_orphans()
@@ -154,7 +162,8 @@ impl AgentFs {
             let mut state = self.state.lock();
             state.release(ino, count) && state.orphans.contains(&ino)
         };
-        if !last || self.store.is_read_only() {
+        // Beside a mount that may refer to it as well, it stays listed for that mount to remove.
+        if !last || self.store.is_read_only() || self.store.is_mounted_elsewhere() {
             return;
         }
         if let Err(error) = self.free(Freed::Inode(ino)) {
@@ -189,13 +198,30 @@ impl AgentFs {
 }
 
 impl Operation<'_> {
+    /// Whether there are extended attributes that can be removed.
+    pub(super) fn keeps_xattrs(&mut self) -> Result<bool> {
+        Ok(self.xattrs()? == Extension::Known)
+    }
+
+    /// Whether there are extended attributes.
+    ///
+    /// # Errors
+    /// EINVAL when they are in a version that this program does not know.
     pub(super) fn has_xattrs(&mut self) -> Result<bool> {
-        if let Some(known) = self.state.has_xattrs {
+        match self.xattrs()? {
+            Extension::Known => Ok(true),
+            Extension::Missing => Ok(false),
+            Extension::Unknown => Err(Errno::EINVAL.into()),
+        }
+    }
+
+    fn xattrs(&mut self) -> Result<Extension> {
+        if let Some(known) = self.state.xattrs {
             return Ok(known);
         }
-        let has = self.session.has_table("ext_xattr")?;
-        self.state.has_xattrs = Some(has);
-        Ok(has)
+        let found = self.session.extension("ext_xattr")?;
+        self.state.xattrs = Some(found);
+        Ok(found)
     }
 
     /// The errno of a handle whose inode is gone.
@@ -206,5 +232,12 @@ impl Operation<'_> {
             crate::types::FileKind::Directory => Err(Errno::EISDIR.into()),
             _ => Err(Errno::EINVAL.into()),
         }
+    }
+
+    /// The regular file `ino`, in a database that can be written.
+    pub(super) fn regular_to_change(&self, ino: Ino) -> Result<Inode> {
+        self.inode(ino)?;
+        self.check_writable()?;
+        self.regular(ino)
     }
 }

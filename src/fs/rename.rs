@@ -26,13 +26,14 @@ impl Operation<'_> {
         (new_parent, new_name): (Ino, Name<'_>),
         flags: RenameFlags,
     ) -> Result<Freed> {
-        if flags == RenameFlags::all() {
+        if flags.contains(RenameFlags::all()) || flags.bits() != flags.bits() & RenameFlags::all().bits() {
             return Err(Errno::EINVAL.into());
         }
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
         let new_directory = self.inode(new_parent)?;
         check_search(caller, &new_directory)?;
+        self.check_writable()?;
         let found = dentry::find(self.session, parent, name)?.ok_or(Errno::ENOENT)?;
         let source = Side { directory, name, dentry: found, inode: self.named_inode(found.ino)? };
         let found = dentry::find(self.session, new_parent, new_name)?;

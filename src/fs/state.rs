@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::dentry;
 use super::inode::Inode;
 use crate::error::{Errno, Result};
-use crate::store::{LostGroups, Session};
+use crate::store::{Extension, LostGroups, Session};
 use crate::types::{Ino, Name, Timestamp};
 
 /// Entries past which a map of remembered answers is emptied.
@@ -34,7 +34,7 @@ pub(super) struct State {
     places: HashMap<Ino, (Ino, Vec<u8>)>,
     listings: Vec<(Ino, Vec<i64>)>,
     pub(super) entries: Option<u64>,
-    pub(super) has_xattrs: Option<bool>,
+    pub(super) xattrs: Option<Extension>,
     foreign_changes: u64,
     /// Inodes changed in the group that is open.
     touched: HashSet<Ino>,
@@ -43,6 +43,9 @@ pub(super) struct State {
     /// Inodes whose changes were lost, until a barrier has said so.
     unreported: HashMap<Ino, Errno>,
     unreported_sync: Option<Errno>,
+    last_number: Option<Ino>,
+    /// Until the next group is committed.
+    numbers_lost: bool,
 }
 
 impl State {
@@ -55,7 +58,7 @@ impl State {
         self.subdirectories.clear();
         self.listings.clear();
         self.entries = None;
-        self.has_xattrs = None;
+        self.xattrs = None;
         true
     }
 
@@ -186,8 +189,12 @@ impl State {
 
     /// Takes over what became of the groups before the next operation joins one.
     pub(super) fn settle(&mut self, lost: LostGroups, committed: u64) {
+        if committed != self.touched_group {
+            self.numbers_lost = false;
+        }
         if lost.count != self.lost.count {
             self.lost = lost;
+            self.numbers_lost = true;
             let errno = lost.errno.unwrap_or(Errno::EIO);
             self.unreported.extend(self.touched.drain().map(|ino| (ino, errno)));
             self.unreported_sync = Some(errno);
@@ -196,6 +203,16 @@ impl State {
             self.touched_group = committed;
             self.touched.clear();
         }
+    }
+
+    /// Remembers a number that was given to a new inode.
+    pub(super) fn note_number(&mut self, ino: Ino) {
+        self.last_number = self.last_number.max(Some(ino));
+    }
+
+    /// The largest number given out, when the database may have forgotten it with a lost group.
+    pub(super) fn lost_number(&self) -> Option<Ino> {
+        self.last_number.filter(|_| self.numbers_lost)
     }
 
     pub(super) fn touch(&mut self, inos: impl IntoIterator<Item = Ino>) {

@@ -140,7 +140,14 @@ impl Mount {
             failed(error)
         })?;
         let unmounter = Unmounter { connection, end };
-        Ok(Self { fs: Some(fs), ended, unmounter, watcher: Some(watcher), known, read_only: options.read_only })
+        Ok(Self {
+            fs: Some(fs),
+            ended,
+            unmounter,
+            watcher: Some(watcher),
+            known,
+            read_only: options.read_only,
+        })
     }
 
     /// Where it is mounted, as an absolute path without symlinks.

@@ -144,8 +144,7 @@ fn answer(mountpoint: &Path) -> MountState {
 }
 
 fn pid(entry: &Entry) -> Option<i64> {
-    let mut options = Options::default();
-    options.read_only = true;
+    let options = Options { read_only: true, ..Options::default() };
     let store = Store::open(Path::new(&entry.source), &options).ok()?;
     let holder = store.mount_holder().ok().flatten()?;
     (Path::new(&holder.mountpoint) == entry.mountpoint).then_some(holder.pid)

@@ -5,13 +5,15 @@
 //! only what differs, so that a foreign commit that touched no file costs no cache.
 //!
 //! What it cannot do: with the writeback cache the kernel believes its own size and times of a
-//! regular file for as long as somebody holds it open. Such a file is dropped again and again until it is let go.
+//! regular file while somebody holds it open. It can be told that such a file has grown, and is; that it
+//! was cut short, or when it was changed, is seen once the file has been let go (it reads as zeros
+//! until then). For that, its names are dropped again and again: only an inode that leaves the kernel comes back right.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::known::{KnownInodes, fingerprint};
 use super::notify::Kernel;
@@ -22,6 +24,8 @@ use crate::vfs::Vfs;
 /// How often it looks. The bound that is promised is a second; the open group of this mount can
 /// delay a foreign commit, but not its being noticed.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// The most that it rests after a pass that took long; at most a quarter of the time goes into passes.
+const LONGEST_REST: Duration = Duration::from_millis(600);
 /// An inode that stays in the kernel after its names were dropped is tried again after this many passes.
 const RETRY_PASSES: u64 = 5;
 
@@ -60,8 +64,11 @@ impl Watcher {
         let mut watch =
             Watch { vfs, known, kernel, changes, seen: Changes::default(), clean: 0, held: HashMap::new() };
         let thread = std::thread::Builder::new().name("agentfs-watch".into()).spawn(move || {
-            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            let mut rest = INTERVAL;
+            while stopped.recv_timeout(rest) == Err(RecvTimeoutError::Timeout) {
+                let begun = Instant::now();
                 watch.pass();
+                rest = (3 * begun.elapsed()).clamp(INTERVAL, LONGEST_REST);
             }
         })?;
         Ok(Self { stop, thread })
@@ -129,27 +136,46 @@ impl Watch {
         let names =
             self.known.names(|ino, parent| changed.contains_key(&ino) || changed.contains_key(&parent));
         for cached in names {
-            let outcome = match !cached.directory && changed.contains_key(&cached.ino) {
-                true => self.kernel.drop_name(cached.parent, &cached.name),
-                false => self.kernel.expire_name(cached.parent, &cached.name),
-            };
-            self.log(cached.ino, outcome);
-            if !cached.directory
-                && let Some(&serial) = changed.get(&cached.ino)
-            {
-                self.held.insert(cached.ino, (serial, pass + RETRY_PASSES));
+            match changed.get(&cached.ino) {
+                Some(&serial) if !cached.directory => {
+                    self.log(cached.ino, self.kernel.drop_name(cached.parent, &cached.name));
+                    self.held.insert(cached.ino, (serial, pass + RETRY_PASSES));
+                }
+                _ => self.log(cached.ino, self.kernel.expire_name(cached.parent, &cached.name)),
             }
+        }
+        for &ino in changed.keys().filter(|ino| self.held.contains_key(ino)) {
+            self.show_growth(ino);
         }
     }
 
-    /// Drops again what somebody held open.
+    /// For a file that somebody holds open. Its dirty pages have just been written back; a truncation through the
+    /// mount at this very moment could leave the kernel with the size of before until the file is let go.
+    fn show_growth(&self, ino: Ino) {
+        let Ok(attributes) = self.vfs.getattr(ino) else { return };
+        let Some(last) = attributes.size.checked_sub(1).filter(|_| attributes.mode.is_regular()) else {
+            return;
+        };
+        if let Ok(bytes) = self.vfs.read(ino, last, 1)
+            && let [byte] = bytes[..]
+        {
+            self.log(ino, self.kernel.store(ino, last, byte));
+        }
+    }
+
+    /// Drops the names of what somebody still held open.
     fn retry(&mut self, pass: u64) {
         let known = &self.known;
         self.held.retain(|&ino, &mut (serial, _)| known.holds(ino, serial));
-        let due: HashMap<Ino, u64> =
-            self.held.iter().filter(|(_, held)| held.1 <= pass).map(|(&ino, held)| (ino, held.0)).collect();
-        if !due.is_empty() {
-            self.drop_caches(&due, pass);
+        let due = |held: &(u64, u64)| held.1 <= pass;
+        if !self.held.values().any(due) {
+            return;
+        }
+        for cached in known.names(|ino, _| self.held.get(&ino).is_some_and(due)) {
+            self.log(cached.ino, self.kernel.drop_name(cached.parent, &cached.name));
+        }
+        for held in self.held.values_mut().filter(|held| held.1 <= pass) {
+            held.1 = pass + RETRY_PASSES;
         }
     }
 

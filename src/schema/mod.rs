@@ -36,7 +36,8 @@ impl Observed {
 }
 
 /// Columns that this program reads, by table: what a usable 0.5 database has at the least.
-const REQUIRED: [(&str, &[&str]); 6] = [
+const REQUIRED: [(&str, &[&str]); 7] = [
+    ("tool_calls", &["id", "name", "parameters", "result", "error", "started_at"]),
     ("fs_config", &["key", "value"]),
     (
         "fs_inode",

@@ -174,16 +174,32 @@ impl Opener {
         Ok(lock)
     }
 
-    /// One more connection to a database that exists.
+    /// The first connection, and what the database says of itself. A database that is not ours is left as it
+    /// is: its journal mode changes only once it is recognised.
+    pub(super) fn connect_first(&self) -> Result<(Connection, Configuration)> {
+        let connection = self.connect_plainly()?;
+        let configuration = self.recognise(&connection)?;
+        self.configure(&connection).map_err(|error| self.problem(error))?;
+        Ok((connection, configuration))
+    }
+
+    /// One more connection to a database that is ours.
     pub(super) fn connect(&self) -> Result<Connection> {
-        let connection =
-            Connection::open_with_flags(&self.uri, self.flags).map_err(|error| self.problem(error))?;
+        let connection = self.connect_plainly()?;
         self.configure(&connection).map_err(|error| self.problem(error))?;
         Ok(connection)
     }
 
+    fn connect_plainly(&self) -> Result<Connection> {
+        let open = || {
+            let connection = Connection::open_with_flags(&self.uri, self.flags)?;
+            connection.busy_timeout(self.timeout)?;
+            Ok(connection)
+        };
+        open().map_err(|error| self.problem(error))
+    }
+
     fn configure(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.busy_timeout(self.timeout)?;
         connection.set_prepared_statement_cache_capacity(128);
         connection.pragma_update(None, "cache_size", CACHE_KIB)?;
         if self.read_only {
@@ -209,7 +225,7 @@ impl Opener {
     }
 
     /// Checks that the database is ours, of our format, in our encoding, and reads its settings.
-    pub(super) fn recognise(&self, connection: &Connection) -> Result<Configuration> {
+    fn recognise(&self, connection: &Connection) -> Result<Configuration> {
         let observed = observe(connection).map_err(|error| self.problem(error))?;
         schema::recognise(&observed).map_err(|problem| Error::database(&self.path, problem))?;
         let encoding: String = connection

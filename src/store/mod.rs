@@ -28,7 +28,7 @@ pub use connection::Configuration;
 use connection::Opener;
 use failure::{errno_of, storage};
 use lock::LockFile;
-pub use mount::{MountHolder, is_mounted};
+pub use mount::{Extension, MountHolder, is_mounted};
 pub use session::{Session, Text, bytes};
 
 use crate::error::{Errno, Error, Result};
@@ -130,8 +130,7 @@ impl Store {
     pub fn open(path: &Path, options: &Options) -> Result<Self> {
         let mut opener = Opener::new(path, options)?;
         let lock = opener.inspect()?;
-        let connection = opener.connect()?;
-        let configuration = opener.recognise(&connection)?;
+        let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
@@ -199,7 +198,7 @@ impl Store {
         if writer.group.is_none() {
             writer.notice_foreign_changes()?;
         }
-        operation(&Session::new(writer.connection()?, writer.foreign_changes))
+        operation(&self.shared.session(&writer)?)
     }
 
     /// Runs `operation` in the group transaction: all of it or, when it fails, nothing (DUR-2).
@@ -306,7 +305,7 @@ impl Shared {
         }
         let connection = writer.connection()?;
         execute(connection, "SAVEPOINT operation")?;
-        let session = Session::new(connection, writer.foreign_changes);
+        let session = self.session(&writer)?;
         let outcome = operation(&session);
         let charged = session.charged();
         let end = match &outcome {
@@ -339,6 +338,11 @@ impl Shared {
             }
         }
         outcome
+    }
+
+    fn session<'a>(&self, writer: &'a Writer) -> Result<Session<'a>> {
+        let committed = self.committed.load(Ordering::Acquire);
+        Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
     }
 
     /// Begins the group, after stepping back for another process that waits (D13).
@@ -417,7 +421,8 @@ impl Shared {
     fn reserve_space(&self, bytes: u64) -> Result<()> {
         let mut writer = self.writer.lock();
         // A byte is written to the log, and once more to the main file.
-        let needed = 2 * (bytes + PAGES_PER_OPERATION * u64::from(self.configuration.page_size));
+        let pages = PAGES_PER_OPERATION * u64::from(self.configuration.page_size);
+        let needed = bytes.saturating_add(pages).saturating_mul(2);
         if writer.space.allowance < needed {
             let free = self.space_below()?;
             let usable = free.saturating_sub(2 * writer.pending_bytes() + RESERVED_BYTES);

@@ -115,20 +115,54 @@ fn read_holder(session: &Session<'_>) -> Result<Option<MountHolder>> {
     })
 }
 
+/// What a database has of an extension table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// No such table.
+    Missing,
+    /// The table, in the version that this program knows.
+    Known,
+    /// The table, in another version.
+    Unknown,
+}
+
+const EXTENSION_VERSION: &str = "SELECT version FROM ext_registry WHERE name = ?";
+
 impl Session<'_> {
-    /// Makes the extension tables if this database was made without them, and records `extension`.
+    /// What there is of `extension`. A table that nobody registered counts as ours.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub fn extension(&self, extension: &'static str) -> Result<Extension> {
+        if !self.has_table(extension)? {
+            return Ok(Extension::Missing);
+        }
+        let version = match self.has_table("ext_registry")? {
+            true => self.row(EXTENSION_VERSION, [extension], |row| row.get::<_, i64>(0))?,
+            false => None,
+        };
+        Ok(match version {
+            None | Some(schema::EXTENSION_VERSION) => Extension::Known,
+            Some(_) => Extension::Unknown,
+        })
+    }
+
+    /// Makes the extension tables if this database was made without them, and records them.
     ///
     /// # Errors
     /// [`Error::Storage`]; EINVAL when the database has a version of it that this program does not know.
     pub fn ensure_extension(&self, extension: &'static str) -> Result<()> {
         if !self.has_table(extension)? {
             self.define(schema::EXTENSION_DDL)?;
+            for name in schema::EXTENSIONS {
+                self.execute(REGISTER_EXTENSION, (name, schema::EXTENSION_VERSION))?;
+            }
+        } else if !self.has_table("ext_registry")? {
+            self.define(schema::EXTENSION_DDL)?;
         }
         self.execute(REGISTER_EXTENSION, (extension, schema::EXTENSION_VERSION))?;
-        let version =
-            self.row("SELECT version FROM ext_registry WHERE name = ?", [extension], |row| row.get(0))?;
-        match version {
-            Some(schema::EXTENSION_VERSION) => Ok(()),
+        match self.extension(extension)? {
+            Extension::Known => Ok(()),
             _ => Err(Errno::EINVAL.into()),
         }
     }

@@ -99,9 +99,13 @@ fn whoever_may_write_may_set_times_to_now_and_only_the_owner_to_anything_else() 
     let file = fixture.file(Ino::ROOT, "f", b"").ino;
     fixture.chmod(file, 0o666);
     let stranger = Caller::user(7, 7);
-    let now = SetAttributes { mtime: Some(SetTime::Now), ..changes() };
+    let now = SetAttributes { atime: Some(SetTime::Now), mtime: Some(SetTime::Now), ..changes() };
+    let one = SetAttributes { mtime: Some(SetTime::Now), ..changes() };
     let then = SetAttributes { mtime: Some(SetTime::At(Timestamp::EPOCH)), ..changes() };
     fixture.fs.setattr(&stranger, file, &now).unwrap();
+    assert_eq!(errno(fixture.fs.setattr(&stranger, file, &one)), Errno::EPERM, "an explicit change");
+    let cut = SetAttributes { size: Some(0), ..one };
+    fixture.fs.setattr(&stranger, file, &cut).unwrap();
     assert_eq!(errno(fixture.fs.setattr(&stranger, file, &then)), Errno::EPERM);
     fixture.chmod(file, 0o644);
     assert_eq!(errno(fixture.fs.setattr(&stranger, file, &now)), Errno::EACCES);
