@@ -10,7 +10,6 @@ use nix::sys::statfs::{EXT4_SUPER_MAGIC, statfs};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// The kind of a [`Place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,34 +26,25 @@ pub enum Kind {
 pub struct Place {
     pub kind: Kind,
     pub directory: PathBuf,
+    /// The process that serves a mount.
+    pub daemon: Option<i32>,
 }
 
 /// What a gate is given.
 pub struct Arena {
     pub settings: Settings,
-    scratch: TempDir,
+    scratch: PathBuf,
 }
 
 impl Arena {
-    /// Makes the scratch directory, below `--native` or the temporary directory.
-    pub fn new(settings: &Settings) -> Result<Self> {
-        let parent = settings.native.clone().unwrap_or_else(std::env::temp_dir);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("agentfs-gate-");
-        let mut scratch =
-            builder.tempdir_in(&parent).with_context(|| format!("no room in {}", parent.display()))?;
-        // Several checks act as another user.
-        std::fs::set_permissions(scratch.path(), Permissions::from_mode(0o755))?;
-        if settings.keep {
-            scratch.disable_cleanup(true);
-            println!("    scratch directory {}", scratch.path().display());
-        }
-        Ok(Self { settings: settings.clone(), scratch })
+    /// Works in `scratch`, a directory on the native disk that somebody else removes.
+    pub fn new(settings: &Settings, scratch: &Path) -> Self {
+        Self { settings: settings.clone(), scratch: scratch.into() }
     }
 
     /// A directory on the native disk for inputs and logs.
     pub fn scratch(&self) -> &Path {
-        self.scratch.path()
+        &self.scratch
     }
 
     /// The agentfs binary.
@@ -106,7 +96,8 @@ impl Arena {
         std::fs::create_dir(&directory)?;
         std::fs::set_permissions(&directory, Permissions::from_mode(0o755))?;
         report.section(&format!("native ({}, {})", require_ext4(&directory)?, directory.display()));
-        let outcome = check(&Place { kind: Kind::Native, directory: directory.clone() }, report);
+        let outcome =
+            check(&Place { kind: Kind::Native, directory: directory.clone(), daemon: None }, report);
         if let Err(error) = outcome {
             report.fail("on the native directory", format_args!("{error:#}"));
         }
@@ -123,11 +114,16 @@ impl Arena {
             let inside = tempfile::Builder::new().prefix("gate-").tempdir_in(target)?;
             std::fs::set_permissions(inside.path(), Permissions::from_mode(0o755))?;
             report.section(&format!("target ({})", inside.path().display()));
-            return check(&Place { kind: Kind::Target, directory: inside.path().into() }, report);
+            return check(
+                &Place { kind: Kind::Target, directory: inside.path().into(), daemon: None },
+                report,
+            );
         }
         let mount = self.mount("mount")?;
         report.section(&format!("mount ({})", mount.point.display()));
-        if let Err(error) = check(&Place { kind: Kind::Mount, directory: mount.point.clone() }, report) {
+        let daemon = Some(mount.daemon()?);
+        let place = Place { kind: Kind::Mount, directory: mount.point.clone(), daemon };
+        if let Err(error) = check(&place, report) {
             report.fail("on the mount", format_args!("{error:#}"));
         }
         if let Ok(peak) = mount.peak_memory() {
@@ -146,7 +142,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        detach_below(self.scratch.path());
+        detach_below(&self.scratch);
     }
 }
 

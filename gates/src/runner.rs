@@ -76,7 +76,9 @@ pub fn run_all(gates: &[&'static Gate], settings: &Settings) -> Result<bool> {
 /// Runs a gate in a process of its own, and takes away what it leaves.
 fn run_apart(gate: &Gate, settings: &Settings) -> Result<bool> {
     let parent = settings.native.clone().unwrap_or_else(std::env::temp_dir);
-    let scratch = tempfile::Builder::new().prefix("agentfs-gates-").tempdir_in(parent)?;
+    // A short name: the address of a socket has room for a path of 107 bytes.
+    let scratch = tempfile::Builder::new().prefix("gate-").tempdir_in(parent)?;
+    // Several checks act as another user.
     std::fs::set_permissions(scratch.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     let inner = Settings { native: Some(scratch.path().into()), ..settings.clone() };
     let limit = gate.limit.mul_f64(settings.scale.max(1.0));
@@ -116,7 +118,8 @@ pub fn run_here(name: &str, settings: &Settings) -> Result<bool> {
     if !missing.is_empty() {
         bail!("{name} needs {}: run .ci/install as root", missing.join(", "));
     }
-    let arena = Arena::new(settings)?;
+    let scratch = settings.native.as_deref().context("a gate is given its scratch directory")?;
+    let arena = Arena::new(settings, scratch);
     if let Err(error) = (gate.run)(&arena, &mut report) {
         report.fail("the gate", format_args!("{error:#}"));
     }

@@ -24,7 +24,7 @@ impl Operation<'_> {
                 // 1 where they are not counted, as ext4 shows when there are too many.
                 let subdirectories = self.state.subdirectories(self.session, inode.ino)?;
                 let nlink = subdirectories.map_or(1, |count| count.saturating_add(2));
-                (nlink, DIRECTORY_BYTES, 0)
+                (nlink, DIRECTORY_BYTES, DIRECTORY_BYTES / 512)
             }
             FileKind::Regular => {
                 let stored = self.content(inode).stored_bytes()?;

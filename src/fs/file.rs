@@ -85,7 +85,7 @@ impl Operation<'_> {
         mode: FallocateMode,
         free: u64,
     ) -> Result<()> {
-        if length == 0 {
+        if length == 0 || i64::try_from(offset).is_err() || i64::try_from(length).is_err() {
             return Err(Errno::EINVAL.into());
         }
         let keep_size = mode.contains(FallocateMode::KEEP_SIZE);

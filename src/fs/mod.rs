@@ -249,9 +249,6 @@ impl Vfs for AgentFs {
     }
 
     fn setattr(&self, caller: &Caller, ino: Ino, changes: &SetAttributes) -> Result<Attributes> {
-        if *changes == SetAttributes::default() {
-            return self.getattr(ino);
-        }
         self.mutate(|operation| operation.setattr(caller, ino, changes))
     }
 

@@ -29,6 +29,11 @@ const LONGEST_REST: Duration = Duration::from_millis(600);
 /// An inode that stays in the kernel after its names were dropped is tried again after this many passes.
 const RETRY_PASSES: u64 = 5;
 
+/// Inodes that the kernel may know; past it, it is made to forget files. About 200 bytes each.
+const MOST_KNOWN: usize = 1 << 18;
+/// How many are left then.
+const LEFT_KNOWN: usize = MOST_KNOWN / 8 * 7;
+
 /// What tells of changes that did not come through this mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
@@ -113,6 +118,16 @@ impl Watch {
             Err(error) => tracing::warn!(%error, "cannot look for foreign changes"),
         }
         self.retry(pass);
+        self.shed();
+    }
+
+    /// Has the kernel forget files that nobody has open, before it and we remember too many.
+    fn shed(&self) {
+        if self.known.len() > MOST_KNOWN {
+            for cached in self.known.surplus(LEFT_KNOWN) {
+                self.log(cached.ino, self.kernel.drop_name(cached.parent, &cached.name));
+            }
+        }
     }
 
     /// The inodes of which the kernel may have something that is no longer so.

@@ -29,6 +29,8 @@ pub struct Configuration {
 
 /// Memory for pages of one connection that writes, in KiB (negative for SQLite's `cache_size`).
 const CACHE_KIB: i64 = -24 * 1024;
+/// How long a checkpoint waits for others to let go of the log.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_millis(100);
 const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
 
 pub(super) struct Opener {
@@ -159,13 +161,10 @@ impl Opener {
         if header.len() < 100 {
             return Err(problem(DatabaseProblem::Corrupt(format!("it ends after {length} bytes"))));
         }
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let pending = std::fs::metadata(log).map_or(0, |log| log.len());
         // Pages that are still in the log may not be in the main file yet.
         if let Some(expected) = expected_length(&header)
             && length < expected
-            && pending == 0
+            && self.log_bytes() == 0
         {
             return Err(problem(DatabaseProblem::Corrupt(format!(
                 "it has {length} bytes where its header says {expected}"
@@ -197,6 +196,20 @@ impl Opener {
             Ok(connection)
         };
         open().map_err(|error| self.problem(error))
+    }
+
+    /// A connection that rather leaves a checkpoint undone than waits long for others.
+    pub(super) fn connect_to_checkpoint(&self) -> Result<Connection> {
+        let connection = self.connect()?;
+        connection.busy_timeout(CHECKPOINT_PATIENCE).map_err(|error| self.problem(error))?;
+        Ok(connection)
+    }
+
+    /// The length of the log; 0 when there is none.
+    pub(super) fn log_bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        std::fs::metadata(log).map_or(0, |log| log.len())
     }
 
     fn configure(&self, connection: &Connection) -> rusqlite::Result<()> {

@@ -1,4 +1,4 @@
-//! How SQLite's failures become POSIX error numbers.
+//! How SQLite's failures become POSIX error numbers. Keeps FS-ERR-2 and KV-9.
 
 use rusqlite::ErrorCode;
 
@@ -14,7 +14,6 @@ pub(crate) fn errno_of(error: &rusqlite::Error) -> Errno {
         ErrorCode::ReadOnly => Errno::EROFS,
         ErrorCode::OutOfMemory => Errno::ENOMEM,
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Errno::EBUSY,
-        ErrorCode::PermissionDenied => Errno::EACCES,
         ErrorCode::TooBig => Errno::EFBIG,
         _ => Errno::EIO,
     }
@@ -32,4 +31,30 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
 /// Wraps a SQLite failure met during `operation`.
 pub(crate) fn storage(operation: &'static str) -> impl FnOnce(rusqlite::Error) -> Error {
     move |source| Error::Storage { errno: errno_of(&source), operation, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    // spec: FS-ERR-2
+    #[test]
+    fn what_sqlite_could_not_do_has_a_few_error_numbers() {
+        let cases = [
+            (ffi::SQLITE_FULL, Errno::ENOSPC),
+            (ffi::SQLITE_READONLY, Errno::EROFS),
+            (ffi::SQLITE_NOMEM, Errno::ENOMEM),
+            (ffi::SQLITE_BUSY, Errno::EBUSY),
+            (ffi::SQLITE_LOCKED, Errno::EBUSY),
+            (ffi::SQLITE_IOERR_WRITE, Errno::EIO),
+            (ffi::SQLITE_CORRUPT, Errno::EIO),
+            (ffi::SQLITE_PERM, Errno::EIO),
+        ];
+        for (code, errno) in cases {
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(errno_of(&failure), errno, "{failure}");
+        }
+    }
 }

@@ -50,6 +50,18 @@ impl Fixture {
         Self { fs, clock, folder, options }
     }
 
+    /// Closes the file system and opens it for reading only.
+    pub fn read_only(mut self) -> Self {
+        self.options.read_only = true;
+        self.reopen()
+    }
+
+    /// Runs a statement as another program could, beside this one.
+    pub fn foreign(&self, sql: &str) {
+        self.fs.sync().unwrap();
+        rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
+    }
+
     /// What another process would find if this one were killed now: the files are copied to a new
     /// folder while they are in use, and opened there.
     pub fn kill(self) -> Self {

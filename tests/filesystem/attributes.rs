@@ -18,7 +18,7 @@ fn owner(uid: u32, gid: u32) -> SetAttributes {
     SetAttributes { uid: Some(Uid(uid)), gid: Some(Gid(gid)), ..changes() }
 }
 
-// spec: FS-PERM-1, FS-PERM-2
+// spec: FS-PERM-1, FS-PERM-2, FS-ERR-3, FS-ATTR-11
 #[test]
 fn the_first_class_that_fits_decides() {
     let fixture = Fixture::new();
@@ -39,7 +39,7 @@ fn the_first_class_that_fits_decides() {
     fixture.fs.access(&authorized, file, Access::all()).unwrap();
 }
 
-// spec: FS-ATTR-1, FS-ATTR-2
+// spec: FS-PERM-10, FS-ATTR-7
 #[test]
 fn only_the_owner_changes_the_mode_and_strangers_to_the_group_lose_set_group_id() {
     let fixture = Fixture::new();
@@ -53,7 +53,7 @@ fn only_the_owner_changes_the_mode_and_strangers_to_the_group_lose_set_group_id(
     assert_eq!(changed.mode.permissions(), 0o6755);
 }
 
-// spec: FS-ATTR-3, FS-ATTR-4
+// spec: FS-PERM-8, FS-PERM-9, FS-PERM-11, FS-ATTR-4
 #[test]
 fn owners_give_files_to_their_own_groups_only_and_set_id_bits_fall() {
     let fixture = Fixture::new();
@@ -76,7 +76,7 @@ fn owners_give_files_to_their_own_groups_only_and_set_id_bits_fall() {
     assert_eq!(changed.mode.permissions(), 0o2755, "a directory keeps its bits");
 }
 
-// spec: FS-TIME-1, FS-TIME-2
+// spec: FS-ATTR-9, FS-ATTR-6, FMT-13
 #[test]
 fn times_are_set_to_the_nanosecond_also_before_1970() {
     let fixture = Fixture::new();
@@ -92,7 +92,7 @@ fn times_are_set_to_the_nanosecond_also_before_1970() {
     assert_eq!(stat.ctime.seconds, START.seconds + 1);
 }
 
-// spec: FS-TIME-3
+// spec: FS-ATTR-8
 #[test]
 fn whoever_may_write_may_set_times_to_now_and_only_the_owner_to_anything_else() {
     let fixture = Fixture::new();
@@ -111,7 +111,7 @@ fn whoever_may_write_may_set_times_to_now_and_only_the_owner_to_anything_else() 
     assert_eq!(errno(fixture.fs.setattr(&stranger, file, &now)), Errno::EACCES);
 }
 
-// spec: FS-TRUNC-1, FS-TRUNC-2, FS-TRUNC-3
+// spec: FS-ATTR-7, FS-PERM-12, FS-TRUNC-1, FS-TRUNC-4, FS-DATA-6
 #[test]
 fn truncation_needs_write_permission_on_a_regular_file_and_takes_set_id_away() {
     let fixture = Fixture::new();
@@ -135,7 +135,7 @@ fn truncation_needs_write_permission_on_a_regular_file_and_takes_set_id_away() {
     assert_eq!(errno(fixture.fs.setattr(&Caller::root(), file, &huge)), Errno::EFBIG);
 }
 
-// spec: FS-TIME-4
+// spec: FS-TIME-4, FS-TIME-5
 #[test]
 fn a_read_moves_the_access_time_as_relatime_does() {
     let fixture = Fixture::new();
@@ -168,7 +168,7 @@ fn the_access_time_policy_is_an_option() {
     }
 }
 
-// spec: FS-TIME-5
+// spec: FS-TIME-3, FS-TIME-4
 #[test]
 fn reading_a_directory_and_a_symlink_are_reads_too() {
     let fixture = Fixture::new();
@@ -181,7 +181,7 @@ fn reading_a_directory_and_a_symlink_are_reads_too() {
     assert_eq!(fixture.stat(link).atime.seconds, START.seconds + 2);
 }
 
-// spec: FS-ATTR-5
+// spec: FS-CREATE-7, FS-ATTR-2, FS-LOOKUP-4
 #[test]
 fn a_symlink_has_the_length_of_its_target_and_all_permissions() {
     let fixture = Fixture::new();
@@ -204,7 +204,7 @@ fn kernel_times_are_taken_as_they_are() {
     assert_eq!(fixture.stat(file).ctime, ctime);
 }
 
-// spec: FS-LOOKUP-1, FS-LOOKUP-2
+// spec: FS-LOOKUP-1
 #[test]
 fn a_lookup_needs_search_permission_on_a_directory() {
     let fixture = Fixture::new();

@@ -24,7 +24,7 @@ fn list(fixture: &Fixture, directory: Ino, batch: usize, mut between: impl FnMut
     }
 }
 
-// spec: FS-DIR-1, FS-DIR-2
+// spec: FS-DIR-1, FS-DIR-3, FS-DIR-4
 #[test]
 fn deleting_while_listing_reaches_every_entry() {
     let fixture = Fixture::new();
@@ -40,7 +40,7 @@ fn deleting_while_listing_reaches_every_entry() {
     assert!(fixture.names(Ino::ROOT).is_empty());
 }
 
-// spec: FS-DIR-2, FS-DIR-3
+// spec: FS-DIR-3
 #[test]
 fn an_entry_that_stays_is_seen_exactly_once_while_others_come_go_and_are_renamed() {
     let fixture = Fixture::new();
@@ -62,7 +62,7 @@ fn an_entry_that_stays_is_seen_exactly_once_while_others_come_go_and_are_renamed
     assert_eq!(seen.len(), seen.iter().collect::<BTreeSet<_>>().len(), "no name twice");
 }
 
-// spec: FS-DIR-3
+// spec: FS-DIR-3, FS-RENAME-7
 #[test]
 fn saving_every_listed_file_by_rename_ends_and_shows_each_once() {
     let fixture = Fixture::new();
@@ -91,7 +91,7 @@ fn a_position_outlives_its_entry_and_a_reopening() {
     assert_eq!(rest.iter().map(|entry| &entry.name[..]).collect::<Vec<_>>(), [b"c"]);
 }
 
-// spec: FS-DIR-5
+// spec: FS-DIR-6, FS-DIR-7
 #[test]
 fn only_directories_are_listed_and_each_entry_can_carry_its_attributes() {
     let fixture = Fixture::new();
@@ -101,7 +101,7 @@ fn only_directories_are_listed_and_each_entry_can_carry_its_attributes() {
     assert_eq!(entries[0].attributes, Some(file));
 }
 
-// spec: FS-DIR-6
+// spec: FS-DIR-8
 #[test]
 fn a_large_directory_costs_no_more_per_entry_than_a_small_one() {
     let fixture = Fixture::new();
@@ -125,7 +125,7 @@ fn a_large_directory_costs_no_more_per_entry_than_a_small_one() {
     assert_eq!(fixture.lookup(Ino::ROOT, "missing").unwrap_err().errno(), Errno::ENOENT);
 }
 
-// spec: FS-DIR-7
+// spec: FS-LOOKUP-3
 #[test]
 fn the_parent_of_a_directory_is_known_and_the_roots_is_itself() {
     let fixture = Fixture::new();
@@ -174,4 +174,54 @@ fn an_entry_without_an_inode_does_not_hide_the_others() {
         .unwrap();
     assert_eq!(fixture.names(Ino::ROOT), ["a", "z"]);
     assert_eq!(errno(fixture.lookup(Ino::ROOT, "lost")), Errno::EIO);
+}
+
+// spec: FS-DIR-8
+#[test]
+fn listing_by_single_entries_costs_no_more_per_entry_in_a_large_directory() {
+    let fixture = Fixture::new();
+    let fill = |name: &str, count: u32| {
+        let directory = fixture.directory(Ino::ROOT, name);
+        let file = fixture.file(directory, "f", b"").ino;
+        for i in 1..count {
+            let name = format!("{i}");
+            fixture.fs.link(&Caller::root(), file, directory, n(&name)).unwrap();
+        }
+        directory
+    };
+    let (small, large) = (fill("small", 200), fill("large", 5_000));
+    let take = |directory| {
+        let start = Instant::now();
+        let seen = list(&fixture, directory, 1, |_| {}).len() as u32;
+        start.elapsed() / seen
+    };
+    take(small);
+    let (few, many) = (take(small), take(large));
+    // Twenty-five times as many entries: any search for the place would show.
+    assert!(
+        many < few * 8 + Duration::from_micros(20),
+        "{few:?} an entry of 200, {many:?} an entry of 5,000"
+    );
+}
+
+// spec: FS-DIR-1, FS-DIR-2, FS-DIR-5
+#[test]
+fn entries_come_in_the_order_of_their_rows() {
+    let fixture = Fixture::new();
+    for name in ["z", "a", "m"] {
+        fixture.file(Ino::ROOT, name, b"");
+    }
+    fixture.unlink(Ino::ROOT, "a").unwrap();
+    fixture.file(Ino::ROOT, "a", b"");
+    let read = |after, limit| fixture.fs.readdir(Ino::ROOT, after, limit, false).unwrap();
+    let all = read(DirectoryPosition::START, 10);
+    assert_eq!(all.iter().map(|entry| &entry.name[..]).collect::<Vec<_>>(), [b"z", b"m", b"a"]);
+    assert!(all.windows(2).all(|pair| pair[0].position < pair[1].position));
+    assert_eq!(read(DirectoryPosition::START, 2), all[..2]);
+    assert_eq!(read(all[1].position, 2), all[2..]);
+    assert_eq!(read(all[2].position, 2), []);
+    assert_eq!(read(DirectoryPosition(u64::MAX), 2), []);
+    fixture.unlink(Ino::ROOT, "m").unwrap();
+    assert_eq!(read(all[0].position, 2), all[2..], "removed before the call");
+    assert_eq!(fixture.count("SELECT MAX(id) FROM fs_dentry"), all[2].position.0 as i64);
 }

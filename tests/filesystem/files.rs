@@ -6,7 +6,7 @@ use agentfs::vfs::{FallocateMode, OpenFlags, SeekTo, Vfs, WriteFlags};
 
 use crate::common::{Fixture, START, errno};
 
-// spec: FS-DATA-1, FS-DATA-2
+// spec: FS-DATA-1, FS-DATA-3, FS-DATA-4
 #[test]
 fn writes_land_where_they_are_aimed_and_append_finds_the_end() {
     let fixture = Fixture::new();
@@ -20,7 +20,7 @@ fn writes_land_where_they_are_aimed_and_append_finds_the_end() {
     assert_eq!(fs.read(file, u64::MAX, 100).unwrap(), b"");
 }
 
-// spec: FS-DATA-3
+// spec: FS-TIME-3, FS-TIME-7, FS-DATA-5
 #[test]
 fn a_write_moves_mtime_and_ctime_unless_it_comes_from_a_cache_or_is_empty() {
     let fixture = Fixture::new();
@@ -34,7 +34,7 @@ fn a_write_moves_mtime_and_ctime_unless_it_comes_from_a_cache_or_is_empty() {
     assert_eq!((stat.mtime.seconds, stat.ctime.seconds), (START.seconds + 1, START.seconds + 1));
 }
 
-// spec: FS-DATA-4
+// spec: FS-PERM-13
 #[test]
 fn an_unprivileged_write_clears_set_id_bits() {
     let fixture = Fixture::new();
@@ -46,7 +46,7 @@ fn an_unprivileged_write_clears_set_id_bits() {
     assert_eq!(fixture.stat(file).mode.permissions(), 0o755);
 }
 
-// spec: FS-DATA-5
+// spec: FS-DATA-2, FS-DATA-6, FS-DATA-15
 #[test]
 fn content_belongs_to_regular_files_and_ends_at_the_largest_offset() {
     let fixture = Fixture::new();
@@ -62,7 +62,7 @@ fn content_belongs_to_regular_files_and_ends_at_the_largest_offset() {
     assert_eq!(fs.read(file, last, 10).unwrap(), b"x");
 }
 
-// spec: FS-DATA-6
+// spec: FS-OPEN-1, FS-OPEN-2, FS-OPEN-3
 #[test]
 fn opening_is_where_permission_is_checked() {
     let fixture = Fixture::new();
@@ -79,7 +79,7 @@ fn opening_is_where_permission_is_checked() {
     assert_eq!(fixture.stat(file).size, 0);
 }
 
-// spec: FS-ALLOC-1, FS-ALLOC-2, FS-ALLOC-3
+// spec: FS-ALLOC-1, FS-ALLOC-2, FS-ALLOC-3, FS-ALLOC-6, FS-ALLOC-8
 #[test]
 fn fallocate_checks_its_arguments_in_the_kernels_order() {
     let fixture = Fixture::new();
@@ -101,7 +101,7 @@ fn fallocate_checks_its_arguments_in_the_kernels_order() {
     assert_eq!(errno(fs.fallocate(file, 1, 1, FallocateMode::COLLAPSE_RANGE)), Errno::EINVAL);
 }
 
-// spec: FS-SEEK-1, FS-SEEK-2
+// spec: FS-SEEK-1, FS-SEEK-2, FS-ATTR-3
 #[test]
 fn seeking_finds_data_and_holes() {
     let fixture = Fixture::new();

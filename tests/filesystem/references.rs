@@ -6,7 +6,7 @@ use agentfs::{AgentFs, Errno, Options};
 
 use crate::common::{Fixture, errno};
 
-// spec: FS-REAP-1, FS-REAP-2
+// spec: FS-REAP-1, FS-REAP-3, FS-REAP-4
 #[test]
 fn an_unlinked_file_lives_until_its_last_reference_is_gone() {
     let fixture = Fixture::new();
@@ -39,7 +39,7 @@ fn references_are_counted_for_each_name_that_was_handed_out() {
     assert_eq!(errno(fixture.fs.getattr(file.ino)), Errno::ENOENT);
 }
 
-// spec: FS-REAP-3
+// spec: FS-REAP-6
 #[test]
 fn a_sweep_removes_what_a_crash_left_and_nothing_else() {
     let fixture = Fixture::new();
@@ -54,7 +54,7 @@ fn a_sweep_removes_what_a_crash_left_and_nothing_else() {
     assert!(fixture.lookup(Ino::ROOT, "kept").is_ok());
 }
 
-// spec: FS-REAP-2
+// spec: FS-REAP-4, FS-REAP-6
 #[test]
 fn closing_ends_every_reference() {
     let fixture = Fixture::new();
@@ -65,7 +65,7 @@ fn closing_ends_every_reference() {
     assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
 }
 
-// spec: FS-REAP-4, FS-NLINK-3
+// spec: FS-NLINK-4, FS-REAP-7
 #[test]
 fn the_root_survives_a_sweep_whatever_its_link_count_says() {
     let fixture = Fixture::new();
@@ -84,7 +84,7 @@ fn the_root_survives_a_sweep_whatever_its_link_count_says() {
     assert!(fs.create(&Caller::root(), Ino::ROOT, crate::common::n("e"), 0o644).is_ok());
 }
 
-// spec: FS-REAP-5
+// spec: FS-REAP-4, FS-UNLINK-1
 #[test]
 fn a_large_file_goes_in_slices() {
     let fixture = Fixture::with(|options| {
@@ -113,4 +113,62 @@ fn a_directory_whose_stored_count_is_zero_lives_while_an_entry_names_it() {
     fixture.file(directory, "f", b"");
     assert_eq!(fixture.names(directory), ["f"]);
     assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+}
+
+// spec: FS-REAP-11, FS-REAP-2
+#[test]
+fn giving_back_more_than_was_taken_gives_back_all_and_the_root_needs_none() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"x").ino;
+    let failed = fixture.fs.create(&Caller::root(), Ino::ROOT, crate::common::n("f"), 0o644);
+    assert_eq!(errno(failed), Errno::EEXIST);
+    assert_eq!(fixture.fs.referenced_inodes(), 1, "a call that failed takes none");
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    fixture.fs.forget(file, u64::MAX);
+    fixture.fs.forget(file, 1);
+    fixture.fs.forget(Ino(4711), 1);
+    fixture.fs.forget(Ino::ROOT, 5);
+    assert_eq!(fixture.fs.referenced_inodes(), 0);
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+    assert!(fixture.fs.getattr(Ino::ROOT).is_ok());
+}
+
+// spec: FS-UNLINK-1, FS-REAP-4, FS-XATTR-10
+#[test]
+fn the_last_name_takes_every_row_along() {
+    let fixture = Fixture::new();
+    let link = fixture.symlink(Ino::ROOT, "l", "target");
+    let file = fixture.file(Ino::ROOT, "f", &[1; 100_000]).ino;
+    let mode = agentfs::vfs::XattrMode::Set;
+    for ino in [link, file] {
+        fixture.fs.setxattr(&Caller::root(), ino, b"trusted.a", b"1", mode).unwrap();
+    }
+    fixture.fs.forget(link, 1);
+    fixture.unlink(Ino::ROOT, "l").unwrap();
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_symlink"), 0, "at once");
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_xattr"), 1, "still open");
+    fixture.fs.forget(file, 1);
+    for table in ["fs_data", "ext_xattr", "ext_orphan", "fs_dentry"] {
+        assert_eq!(fixture.count(&format!("SELECT COUNT(*) FROM {table}")), 0, "{table}");
+    }
+}
+
+// spec: FS-RMDIR-1, FS-LOOKUP-2, FS-DIR-7, FS-REAP-1
+#[test]
+fn a_removed_directory_that_is_open_is_empty_and_takes_nothing_in() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    fixture.rmdir(Ino::ROOT, "d").unwrap();
+    let name = crate::common::n("x");
+    assert_eq!(fixture.stat(directory).nlink, 0);
+    assert_eq!(errno(fixture.lookup(directory, "x")), Errno::ENOENT);
+    assert_eq!(fixture.names(directory), Vec::<String>::new());
+    assert_eq!(errno(fixture.fs.mkdir(&Caller::root(), directory, name, 0o755)), Errno::ENOENT);
+    assert_eq!(errno(fixture.fs.link(&Caller::root(), file, directory, name)), Errno::ENOENT);
+    let moved = fixture.rename((Ino::ROOT, "f"), (directory, "x"), agentfs::vfs::RenameFlags::empty());
+    assert_eq!(errno(moved), Errno::ENOENT);
+    fixture.fs.forget(directory, 1);
+    assert_eq!(errno(fixture.fs.getattr(directory)), Errno::ENOENT);
 }

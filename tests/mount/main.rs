@@ -6,4 +6,5 @@ mod common;
 mod foreign;
 mod permission;
 mod process;
+mod programs;
 mod tree;

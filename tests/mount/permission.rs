@@ -100,3 +100,12 @@ fn a_private_mount_lets_nobody_else_in() {
     assert!(as_user(mounted.place.folder.path(), "true"));
     assert!(!as_user(mounted.place.folder.path(), "ls mnt"));
 }
+
+// spec: MNT-16
+#[test]
+fn an_open_file_can_be_truncated_whatever_its_mode_has_become() {
+    let mounted = shared();
+    let script = r#"open(my $f, ">", "file") or exit 1; print $f "content"; chmod 0, "file"; truncate($f, 3) or exit 2;"#;
+    assert!(as_user(&mounted.root(), &format!("perl -e '{script}'")));
+    assert!(!as_user(&mounted.root(), ": > file"));
+}

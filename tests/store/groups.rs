@@ -15,7 +15,7 @@ fn visible_files(fixture: &Fixture) -> i64 {
     connection.query_row("SELECT COUNT(*) FROM fs_dentry", [], |row| row.get(0)).unwrap()
 }
 
-// spec: DUR-1
+// spec: DUR-3, DUR-8
 #[test]
 fn a_group_stays_open_until_its_time_and_then_commits_by_itself() {
     let fixture = Fixture::with(|options| {
@@ -32,7 +32,7 @@ fn a_group_stays_open_until_its_time_and_then_commits_by_itself() {
     }
 }
 
-// spec: DUR-1
+// spec: DUR-3
 #[test]
 fn a_group_that_grows_large_commits_at_once() {
     let fixture = Fixture::with(|options| {
@@ -64,7 +64,7 @@ fn a_refused_operation_leaves_no_trace_in_the_group() {
     assert_eq!(fixture.names(Ino::ROOT), ["after", "before"]);
 }
 
-// spec: DUR-3
+// spec: DUR-1, DUR-4
 #[test]
 fn what_a_barrier_covered_survives_a_kill() {
     let fixture = Fixture::with(|options| options.group.idle = Duration::from_secs(3600));
@@ -82,7 +82,7 @@ fn what_a_barrier_covered_survives_a_kill() {
     assert_eq!(errno(fs.lookup(&Caller::root(), Ino::ROOT, n("not-covered"))), Errno::ENOENT);
 }
 
-// spec: DUR-4
+// spec: OPEN-9
 #[test]
 fn a_clean_close_leaves_one_file() {
     let fixture = Fixture::new();
@@ -103,7 +103,7 @@ fn a_clean_close_leaves_one_file() {
     assert_eq!(found, "ok");
 }
 
-// spec: DUR-6
+// spec: DUR-14
 #[test]
 fn the_log_does_not_grow_without_end() {
     let fixture = Fixture::new();

@@ -78,7 +78,7 @@ fn opening_changes_nothing_in_the_configuration() {
     assert_eq!(std::fs::read(&path).unwrap(), before, "a session that changed nothing");
 }
 
-// spec: OPEN-2
+// spec: OPEN-2, FMT-3
 #[test]
 fn what_is_no_agent_file_system_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ fn what_is_no_agent_file_system_is_refused_by_name() {
     assert!(matches!(problem(open(&at("utf16.db"))), DatabaseProblem::Encoding(_)));
 }
 
-// spec: OPEN-3
+// spec: OPEN-2, FMT-3
 #[test]
 fn other_formats_are_named_and_left_alone() {
     let (_folder, path) = closed();
@@ -112,7 +112,7 @@ fn other_formats_are_named_and_left_alone() {
     assert!(refused.to_string().contains("agentfs migrate"), "{refused}");
 }
 
-// spec: OPEN-4
+// spec: OPEN-2
 #[test]
 fn damage_is_found_before_it_is_used() {
     let (_folder, path) = closed();
@@ -132,7 +132,7 @@ fn damage_is_found_before_it_is_used() {
     assert!(matches!(problem(open(&path)), DatabaseProblem::Corrupt(_)));
 }
 
-// spec: OPEN-5
+// spec: OPEN-2, OPEN-4
 #[test]
 fn a_setting_that_makes_no_sense_is_named() {
     for (key, value) in [("chunk_size", "0"), ("chunk_size", "many"), ("inline_threshold", "-1")] {
@@ -145,7 +145,7 @@ fn a_setting_that_makes_no_sense_is_named() {
     }
 }
 
-// spec: FMT-4
+// spec: OPEN-2, OPEN-5, OPEN-6
 #[test]
 fn creation_refuses_bad_options_and_existing_files_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ fn creation_refuses_bad_options_and_existing_files_and_leaves_nothing_behind() {
     assert!(open(&path).is_ok(), "the existing one is untouched");
 }
 
-// spec: FMT-5
+// spec: OPEN-5, FMT-7
 #[test]
 fn options_of_creation_are_kept() {
     let fixture = Fixture::with(|options| {
@@ -184,7 +184,7 @@ fn options_of_creation_are_kept() {
     assert_eq!((root.uid, root.gid), (Uid(12), Gid(34)));
 }
 
-// spec: OPEN-6
+// spec: OPEN-8
 #[test]
 fn a_read_only_file_system_shows_everything_and_changes_nothing() {
     let fixture = Fixture::new();
@@ -204,7 +204,7 @@ fn a_read_only_file_system_shows_everything_and_changes_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-// spec: FMT-6
+// spec: FMT-4
 #[test]
 fn a_database_without_extension_tables_works_and_gets_them_when_needed() {
     let fixture = Fixture::new();

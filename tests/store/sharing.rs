@@ -20,7 +20,7 @@ fn create(fs: &AgentFs, name: &str) -> agentfs::Result<Ino> {
     Ok(fs.create(&Caller::root(), Ino::ROOT, Name::new(name.as_bytes())?, 0o644)?.ino)
 }
 
-// spec: DUR-7
+// spec: DUR-9
 #[test]
 fn a_waiting_writer_gets_its_turn_from_one_that_never_rests() {
     let fixture = Fixture::new();
@@ -47,7 +47,7 @@ fn a_waiting_writer_gets_its_turn_from_one_that_never_rests() {
     assert!(fixture.lookup(Ino::ROOT, "waiting4").is_ok());
 }
 
-// spec: DUR-8
+// spec: DUR-10
 #[test]
 fn what_another_store_committed_is_seen_and_memory_of_the_old_state_is_dropped() {
     let fixture = Fixture::new();
@@ -88,7 +88,7 @@ fn a_database_is_mounted_for_writing_once_and_the_holder_is_named() {
     other.store().claim_mount(&holder("/mnt/second")).unwrap();
 }
 
-// spec: FS-REAP-6
+// spec: FS-REAP-5, FS-REAP-6
 #[test]
 fn beside_a_mount_an_unlinked_file_is_left_for_the_mount_to_reap() {
     let fixture = Fixture::new();
@@ -106,7 +106,7 @@ fn beside_a_mount_an_unlinked_file_is_left_for_the_mount_to_reap() {
     assert_eq!(errno(fixture.fs.getattr(open)), Errno::ENOENT);
 }
 
-// spec: DUR-4, DUR-7
+// spec: OPEN-9
 #[test]
 fn the_last_of_several_stores_leaves_one_file() {
     let fixture = Fixture::new();

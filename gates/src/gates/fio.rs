@@ -87,6 +87,7 @@ fn verify(place: &Place, job: &Job, mib: u64) -> Result<()> {
         "--do_verify=1".to_owned(),
         "--verify_fatal=1".to_owned(),
         "--verify_dump=0".to_owned(),
+        "--verify_state_save=0".to_owned(),
         "--fallocate=none".to_owned(),
         "--end_fsync=1".to_owned(),
         "--output-format=json".to_owned(),

@@ -142,6 +142,13 @@ pub fn check_database(database: &Path, report: &mut Report) {
     }
 }
 
+/// As [`check_database`], for a check that ends with its first failure.
+pub fn require_sound(database: &Path) -> Result<()> {
+    let (_, broken) = broken_rules(database)?;
+    ensure!(broken.is_empty(), "the database at rest breaks rules: {}", broken.join("; "));
+    Ok(())
+}
+
 /// The number of rules and what breaks them.
 fn broken_rules(database: &Path) -> Result<(usize, Vec<String>)> {
     let tables = query(database, "SELECT name FROM sqlite_schema WHERE type = 'table';")?;

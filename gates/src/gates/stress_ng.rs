@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const GATE: Gate = Gate {
     name: "stress-ng",
     about: "stress-ng: every file system stressor that ext4 passes, with --verify",
-    tools: &["stress-ng"],
+    tools: &["stress-ng", "chattr"],
     quick: true,
     limit: Duration::from_secs(20 * 60),
     run,
@@ -109,6 +109,8 @@ fn stress(arena: &Arena, place: &Place, stressor: &str) -> Outcome {
         let command = Program::new("stress-ng").args(words).arg("--temp-path").arg(&directory);
         // Some stressors end late: they clean up file by file.
         let finished = command.timeout(Duration::from_secs(seconds + 60)).run()?;
+        // `chattr` may leave a file that cannot be changed; where there are no such flags this fails and is no matter.
+        Program::new("chattr").args(["-R", "-f", "-i", "-a"]).arg(&directory).run()?;
         std::fs::remove_dir_all(&directory).context("what it left cannot be removed")?;
         Ok(finished)
     };

@@ -28,7 +28,7 @@ fn run(arena: &Arena, report: &mut Report) -> Result<()> {
         archive::check(&place.directory, &tree, report);
         editing::check(&place.directory, report);
         sharing::check(&place.directory, report);
-        directory::check(&place.directory, &arena.settings, report);
+        directory::check(place, &arena.settings, report);
         Ok(())
     })
 }
