@@ -144,7 +144,7 @@ fn in_the_foreground_a_signal_is_the_end() {
     }
 }
 
-// spec: MNT-5, MNT-10
+// spec: MNT-2, MNT-5, MNT-10
 #[test]
 fn after_a_kill_the_same_command_mounts_again() {
     let Some(mounted) = Mounted::prepare() else { return };
