@@ -41,6 +41,13 @@ fn run(arena: &Arena, report: &mut Report) -> Result<()> {
     report.attempt("SIGKILL with an unlinked open file: the next mount sweeps it", || {
         killed_with_orphan(arena)
     });
+    let kills = arena.settings.count(4, 20);
+    report.attempt(
+        format_args!(
+            "SIGKILL in the middle of work, {kills} times: always sound, and what was synced is there"
+        ),
+        || killed_at_work(arena, kills),
+    );
     report.attempt("unmount while a file is open is refused and harms nothing", || busy(arena));
     report.attempt("a mount in the foreground ends with 0", || foreground(arena));
     report.attempt("a mount over the database itself is refused", || over_itself(arena));
@@ -191,6 +198,45 @@ fn killed(arena: &Arena) -> Result<()> {
     let database = mount.unmount()?;
     require_sound(&database)?;
     ensure!(says_dead, "`agentfs mount` lists it, and not as dead: {line}");
+    Ok(())
+}
+
+/// Copies, renames and removes until the daemon is killed, at another moment each time.
+// spec: DUR-1 DUR-2 DUR-11 MNT-10
+fn killed_at_work(arena: &Arena, kills: u64) -> Result<()> {
+    const WORK: &str = "set -e; cd \"$1\"; i=0; while :; do i=$((i + 1)); mkdir t$i
+        for f in 1 2 3 4 5 6 7 8; do head -c $((f * f * 3000)) /dev/urandom > t$i/f$f; ln t$i/f$f t$i/l$f; mv t$i/f$f t$i/g$f; done
+        truncate -s 5000 t$i/g8; rm t$i/g1 t$i/l1; mv t$i u$i; [ $((i % 3)) = 0 ] && rm -r u$((i - 1)) || :; done";
+    let mut mount = arena.mount("work")?;
+    for round in 0..kills {
+        let mark = mount.point.join(format!("mark{round}"));
+        let mut file = File::create(&mark)?;
+        file.write_all(&vec![b'm'; 10_000])?;
+        file.sync_all()?;
+        drop(file);
+        let directory = mount.point.join(format!("round{round}"));
+        fs::create_dir(&directory)?;
+        let work = Program::new("bash").args(["-c", WORK, "bash"]).arg(&directory).start()?;
+        std::thread::sleep(Duration::from_millis(60 + 170 * round % 1000));
+        kill(Pid::from_raw(mount.daemon()?), Signal::SIGKILL)?;
+        let ended = work.wait()?;
+        ensure!(!ended.status.success(), "the work ended before the kill");
+        mount.again(&arena.mount_options()).with_context(|| format!("after kill {round}"))?;
+        for round in 0..=round {
+            let mark = fs::read(mount.point.join(format!("mark{round}")))
+                .with_context(|| format!("mark {round}"))?;
+            ensure!(
+                mark == vec![b'm'; 10_000],
+                "mark {round}, which was synced, has {} other bytes",
+                mark.len()
+            );
+        }
+        mount.unmount_command()?.require_success()?;
+        mount.require_ended()?;
+        require_sound(&mount.database).with_context(|| format!("after kill {round}"))?;
+        mount.again(&arena.mount_options())?;
+    }
+    mount.unmount()?;
     Ok(())
 }
 
