@@ -4,6 +4,7 @@
 //! a fresh mount, and where a comparison says more, on a native directory beside it. A gate runs in
 //! a process of its own, so that one that hangs can be ended and its mounts taken away.
 
+mod apart;
 mod gates;
 mod mount;
 mod place;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
             Ok(true)
         }
         ["quick"] => runner::run_all(&runner::quick(), &settings.quick()),
-        ["all"] => runner::run_all(&runner::all(), &settings),
+        ["all"] => runner::run_all(&runner::all(&settings), &settings),
         names => runner::named(names).and_then(|gates| runner::run_all(&gates, &settings)),
     };
     match outcome {

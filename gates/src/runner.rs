@@ -1,15 +1,14 @@
 //! Which gates there are, and running them one after the other, each in its own process.
 
+use crate::apart::{Apart, accept_signals};
 use crate::gates::{GATES, Gate};
-use crate::mount::detach_below;
 use crate::place::Arena;
 use crate::program::{Program, is_installed};
 use crate::report::Report;
 use crate::settings::Settings;
 use anyhow::{Context, Result, bail, ensure};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
-use std::os::unix::process::CommandExt;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -22,9 +21,13 @@ pub fn list() {
     }
 }
 
-/// Every gate.
-pub fn all() -> Vec<&'static Gate> {
-    GATES.iter().collect()
+/// Every gate that can run with these settings.
+pub fn all(settings: &Settings) -> Vec<&'static Gate> {
+    let needs_script = |gate: &&Gate| gate.name == "fsbench" && settings.fsbench.is_none();
+    if GATES.iter().any(|gate| needs_script(&gate)) {
+        println!("fsbench is left out: name its script with --fsbench PATH");
+    }
+    GATES.iter().filter(|gate| !needs_script(gate)).collect()
 }
 
 /// The gates of `gates quick`.
@@ -55,13 +58,19 @@ pub fn run_all(gates: &[&'static Gate], settings: &Settings) -> Result<bool> {
         *path = path.canonicalize().with_context(|| path.display().to_string())?;
     }
     if settings.target.is_none() && settings.agentfs.is_none() {
+        let measures = gates.iter().any(|gate| gate.name == "fsbench");
+        ensure!(
+            !measures || settings.profile != "dev",
+            "fsbench measures: add --profile release, or --agentfs PATH"
+        );
         settings.agentfs = Some(build(&settings.profile)?);
     }
+    let apart = Apart::new()?;
     let started = Instant::now();
     let mut failed = Vec::new();
     for gate in gates {
         println!("gate {}: {}", gate.name, gate.about);
-        if !run_apart(gate, &settings)? {
+        if !run_apart(&apart, gate, &settings)? {
             failed.push(gate.name);
         }
     }
@@ -73,37 +82,18 @@ pub fn run_all(gates: &[&'static Gate], settings: &Settings) -> Result<bool> {
     Ok(failed.is_empty())
 }
 
-/// Runs a gate in a process of its own, and takes away what it leaves.
-fn run_apart(gate: &Gate, settings: &Settings) -> Result<bool> {
+/// Runs a gate in a process of its own, in a scratch directory that goes with it.
+fn run_apart(apart: &Apart, gate: &Gate, settings: &Settings) -> Result<bool> {
     let parent = settings.native.clone().unwrap_or_else(std::env::temp_dir);
     // A short name: the address of a socket has room for a path of 107 bytes.
     let scratch = tempfile::Builder::new().prefix("gate-").tempdir_in(parent)?;
     // Several checks act as another user.
-    std::fs::set_permissions(scratch.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    std::fs::set_permissions(scratch.path(), Permissions::from_mode(0o755))?;
     let inner = Settings { native: Some(scratch.path().into()), ..settings.clone() };
     let limit = gate.limit.mul_f64(settings.scale.max(1.0));
-    let mut child = Command::new(std::env::current_exe()?)
-        .args([gate.name, "--inner"])
-        .args(inner.to_arguments())
-        .process_group(0)
-        .spawn()
-        .context("cannot start the gate")?;
-    let started = Instant::now();
-    let holds = loop {
-        if let Some(status) = child.try_wait()? {
-            break status.success();
-        }
-        if started.elapsed() > limit {
-            println!("  gate {} FAILS: it did not end within {} s", gate.name, limit.as_secs());
-            // First the mounts, so that nothing sleeps in them any more.
-            detach_below(scratch.path());
-            let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
-            child.wait()?;
-            break false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    detach_below(scratch.path());
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([gate.name, "--inner"]).args(inner.to_arguments());
+    let holds = apart.run(&mut command, limit, scratch.path())?;
     if settings.keep && !holds {
         println!("    kept {}", scratch.keep().display());
     }
@@ -112,6 +102,7 @@ fn run_apart(gate: &Gate, settings: &Settings) -> Result<bool> {
 
 /// Runs one gate in this process; answers whether it holds.
 pub fn run_here(name: &str, settings: &Settings) -> Result<bool> {
+    accept_signals()?;
     let gate = find(name)?;
     let mut report = Report::new(gate.name);
     let missing: Vec<&str> = gate.tools.iter().copied().filter(|tool| !is_installed(tool)).collect();

@@ -29,7 +29,7 @@ pub struct Settings {
     /// The agentfs binary [default: built with cargo]
     #[arg(long, value_name = "PATH")]
     pub agentfs: Option<PathBuf>,
-    /// The cargo profile of the binary that is built when none is given
+    /// The cargo profile of the binary that is built when none is given; `release` to measure
     #[arg(long, value_name = "NAME", default_value = "dev")]
     pub profile: String,
     /// A directory on ext4 to compare with [default: the temporary directory]
