@@ -128,7 +128,11 @@ impl AgentFs {
     /// [`Error::Storage`](crate::Error::Storage), EBUSY.
     pub fn sweep_orphans(&self) -> Result<usize> {
         let free = self.mutate(|operation| {
-            if operation.session.extension("ext_orphan")? == Extension::Missing {
+            let list = operation.session.extension("ext_orphan")?;
+            if list == Extension::Unknown {
+                return Err(Errno::EINVAL.into());
+            }
+            if list == Extension::Missing {
                 operation.search_orphans()?;
             }
             operation.unreferenced_orphans()

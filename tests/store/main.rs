@@ -3,6 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod crashes;
+mod format;
 mod groups;
+mod losses;
 mod opening;
 mod sharing;
