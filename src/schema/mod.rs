@@ -1,6 +1,6 @@
 //! The database format: its DDL, its version, and how a database of another format is told apart.
 //!
-//! Keeps FMT-1 to FMT-6. The DDL that runs is the text of `spec/schema/`, byte for byte. Nothing here touches
+//! Keeps FMT-1 to FMT-4. The DDL that runs is the text of `spec/schema/`, byte for byte. Nothing here touches
 //! SQLite: [`Observed`] is what the store has read of a database, [`recognise`] what it means.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ impl Observed {
 }
 
 /// Columns that this program reads, by table: what a usable 0.5 database has at the least.
-const REQUIRED: [(&str, &[&str]); 6] = [
+const REQUIRED: [(&str, &[&str]); 7] = [
     ("fs_config", &["key", "value"]),
     (
         "fs_inode",
@@ -62,6 +62,10 @@ const REQUIRED: [(&str, &[&str]); 6] = [
     ("fs_data", &["ino", "chunk_index", "data"]),
     ("fs_symlink", &["ino", "target"]),
     ("kv_store", &["key", "value", "created_at", "updated_at"]),
+    (
+        "tool_calls",
+        &["id", "name", "parameters", "result", "error", "started_at", "completed_at", "duration_ms"],
+    ),
 ];
 
 /// Decides whether a database is one of format 0.5 (FMT-3): the version stamp first, then the shape

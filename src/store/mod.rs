@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-5 (D1, D2, D3, D13): a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-14 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -8,6 +8,8 @@
 //! run on, and the group), then nothing; `syncer` (the connection that syncs) alone;
 //! `checkpointer` alone or after `writer`.
 
+#[cfg(test)]
+mod barrier_tests;
 mod connection;
 mod failure;
 mod lock;

@@ -1,5 +1,7 @@
-//! Who has the database mounted for writing: at most one process, known by name (D13).
+//! Who has the database mounted for writing: at most one process, known by name; and what a database has of
+//! the extension tables.
 //!
+//! Keeps MNT-1, MNT-2, FMT-4 and FMT-5.
 //! The lock on the file decides; the row in `ext_mount` only tells whom to name. After a kill the
 //! row may remain, and then means nothing.
 

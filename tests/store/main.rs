@@ -8,4 +8,5 @@ mod format;
 mod groups;
 mod losses;
 mod opening;
+mod processes;
 mod sharing;
