@@ -227,15 +227,18 @@ pub enum MountProblem {
     /// It has entries, which the mount would hide.
     #[error("the directory is not empty; choose an empty one")]
     NotEmpty,
-    /// An agent file system is mounted there already.
+    /// Something is mounted there already.
     #[error("{source_name} is already mounted here")]
     Occupied {
         /// Which one.
         source_name: String,
     },
-    /// A mount whose program has ended.
-    #[error("a mount whose program has ended is in the way; `agentfs unmount` removes it")]
+    /// A mount that is not ours and whose program has ended.
+    #[error("a mount of another kind whose program has ended is in the way; unmount it first")]
     Dead,
+    /// The database would be hidden by its own mount, and wait for itself.
+    #[error("the database lies in this directory; choose another one")]
+    Inside,
     /// The kernel's FUSE device cannot be used.
     #[error("/dev/fuse cannot be used ({0}); FUSE must be available and accessible")]
     Device(String),
@@ -264,7 +267,7 @@ impl MountProblem {
             Self::Occupied { .. } | Self::Dead | Self::Busy | Self::Lingering => Errno::EBUSY,
             Self::Device(_) => Errno::ENODEV,
             Self::Refused(_) => Errno::EPERM,
-            Self::NotMounted => Errno::EINVAL,
+            Self::Inside | Self::NotMounted => Errno::EINVAL,
         }
     }
 }

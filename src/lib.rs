@@ -5,6 +5,7 @@
 //! interface that adapters speak. What every operation must do is argued in `SPEC.md`; the ids
 //! in the documentation (FS-NAME-1, DUR-2 ...) point there.
 
+pub mod cli;
 pub mod error;
 pub mod fs;
 pub mod fuse;

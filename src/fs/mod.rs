@@ -17,6 +17,7 @@ mod file;
 mod inode;
 mod namespace;
 mod permission;
+mod put;
 mod reap;
 mod rename;
 mod state;
@@ -137,7 +138,7 @@ impl AgentFs {
     }
 
     /// Ends every reference, makes everything durable and closes the database, leaving a single
-    /// file (D3).
+    /// file (OPEN-9).
     ///
     /// # Errors
     /// EIO or ENOSPC when earlier operations could not be kept.
@@ -322,6 +323,17 @@ impl Vfs for AgentFs {
             }
             Ok(())
         })
+    }
+
+    fn put(
+        &self,
+        caller: &Caller,
+        parent: Ino,
+        missing: &[Name<'_>],
+        name: Name<'_>,
+        content: &[u8],
+    ) -> Result<()> {
+        self.grow(content.len() as u64, |operation| operation.put(caller, parent, missing, name, content))
     }
 
     fn read(&self, ino: Ino, offset: u64, length: usize) -> Result<Vec<u8>> {

@@ -1,6 +1,7 @@
 //! Finding, adding and removing names.
 //!
-//! Keeps FS-LOOKUP, FS-CREATE, FS-LINK, FS-UNLINK and FS-RMDIR rules. The order of the checks is that
+//! Keeps FS-LOOKUP-1 to FS-LOOKUP-5, FS-CREATE-1 to FS-CREATE-8, FS-LINK-1, FS-LINK-2, FS-UNLINK-1 to
+//! FS-UNLINK-3, FS-RMDIR-1 to FS-RMDIR-4, FS-NLINK-3 to FS-NLINK-5. The order of the checks is that
 //! of Linux's `filename_create`, `may_create` and `may_delete`.
 
 use super::dentry;
@@ -123,7 +124,7 @@ impl Operation<'_> {
     }
 
     /// The directory, when `name` may be added to it.
-    fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
+    pub(super) fn place_for(&mut self, caller: &Caller, parent: Ino, name: Name<'_>) -> Result<Inode> {
         let directory = self.inode(parent)?;
         check_search(caller, &directory)?;
         if dentry::find(self.session, parent, name)?.is_some() {
@@ -147,7 +148,7 @@ impl Operation<'_> {
         self.state.parent(self.session, directory.ino).map(|_| ())
     }
 
-    fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
+    pub(super) fn add(&mut self, directory: &Inode, name: Name<'_>, new: &NewInode) -> Result<Inode> {
         self.check_room()?;
         let inode = self.insert_inode(new)?;
         dentry::insert(self.session, directory.ino, name, inode.ino)?;

@@ -1,7 +1,7 @@
 //! The FUSE file system: what it asks of the kernel at the start, and how each request finds its handler.
 //!
-//! Keeps MNT-4 (permission is the kernel's: every mount has `default_permissions`), MNT-5 (a panic
-//! costs one request, never the mount) and MNT-6 (what is advertised is served). The handlers are beside
+//! Keeps MNT-15 (permission is the kernel's: every mount has `default_permissions`), MNT-30 (a panic
+//! costs one request, never the mount) and MNT-17 (what is advertised is served). The handlers are beside
 //! this file: [`names`](super::names), [`files`](super::files), [`directories`](super::directories),
 //! [`xattrs`](super::xattrs).
 //!
@@ -307,6 +307,21 @@ impl Filesystem for Adapter {
 
     fn access(&self, _: &Request, _: INodeNo, _: fuser::AccessFlags, reply: ReplyEmpty) {
         reply.error(fuser::Errno::ENOSYS);
+    }
+
+    /// No file of ours is a terminal, nor has it attributes that only ioctl reaches.
+    fn ioctl(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        _: fuser::IoctlFlags,
+        _: u32,
+        _: &[u8],
+        _: u32,
+        reply: fuser::ReplyIoctl,
+    ) {
+        reply.error(fuser::Errno::ENOTTY);
     }
 
     fn fallocate(

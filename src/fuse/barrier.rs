@@ -1,11 +1,11 @@
 //! The requests that may have to wait, and the thread on which they do, so that a worker is always left.
 //!
 //! **Barriers** wait for the disk. As long as another worker is free one runs where it arrived, and
-//! no thread is woken for it; the others come here and all that wait share one flush (DUR-3).
+//! no thread is woken for it; the others come here and all that wait share one flush (MNT-23).
 //!
 //! **Seeks** for data and holes wait for the kernel: it does not write its dirty pages back before it
 //! asks (unlike before a copy or a punched hole), so what was just written would be taken for a
-//! hole, and a copying program would lose it (FS-SEEK-4). Invalidating the inode writes them back, and
+//! hole, and a copying program would lose it (MNT-34). Invalidating the inode writes them back, and
 //! sends the writes to the workers: a worker must not wait for that.
 
 use std::collections::BTreeMap;

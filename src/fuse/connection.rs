@@ -1,6 +1,6 @@
 //! The handle on one mount of ours, by which it is ended: politely, lazily, or by cutting the connection.
 //!
-//! Keeps MNT-3 (a mount is ended by what it is, never by a path or number that something newer may have
+//! Keeps MNT-12 (a mount is ended by what it is, never by a path or number that something newer may have
 //! taken over).
 
 use std::fs::File;

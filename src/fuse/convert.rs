@@ -1,6 +1,6 @@
 //! Between the kernel's values and ours: times, attributes, kinds, errors, flags.
 //!
-//! Keeps MNT-9 (times before 1970 survive the trip). Pure functions, no state.
+//! Keeps FS-ATTR-9 (times before 1970 survive the trip). Pure functions, no state.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    // spec: MNT-9
+    // spec: FS-ATTR-9
     #[test]
     fn a_time_before_1970_is_read_as_the_kernel_sent_it() {
         for (seconds, nanoseconds) in
@@ -158,14 +158,14 @@ mod tests {
         }
     }
 
-    // spec: MNT-9
+    // spec: FS-ATTR-9
     #[test]
     fn a_time_before_1970_is_shown_as_the_point_it_means() {
         let shown = to_system_time(Timestamp::new(-2, 250_000_000));
         assert_eq!(UNIX_EPOCH.duration_since(shown).unwrap(), Duration::from_millis(1750));
     }
 
-    // spec: FS-RENAME-9
+    // spec: MNT-17
     #[test]
     fn a_rename_flag_that_is_not_provided_is_refused() {
         let whiteout = fuser::RenameFlags::RENAME_WHITEOUT;

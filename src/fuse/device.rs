@@ -25,10 +25,19 @@ use crate::error::{Error, MountProblem, Result};
 
 const DEVICE: &str = "/dev/fuse";
 
+/// Whether FUSE can be used at all.
+pub(super) fn check(mountpoint: &Path) -> Result<()> {
+    open(mountpoint).map(|_| ())
+}
+
+fn open(mountpoint: &Path) -> Result<File> {
+    let device = File::options().read(true).write(true).open(DEVICE);
+    device.map_err(|error| Error::mount(mountpoint, MountProblem::Device(error.to_string())))
+}
+
 /// Mounts at `mountpoint` and returns the connection, over which the kernel already waits.
 pub(super) fn attach(mountpoint: &Path, options: &MountOptions) -> Result<OwnedFd> {
-    let device = File::options().read(true).write(true).open(DEVICE);
-    let device = device.map_err(|error| Error::mount(mountpoint, MountProblem::Device(error.to_string())))?;
+    let device = open(mountpoint)?;
     match mount(&device, mountpoint, options) {
         Ok(()) => Ok(device.into()),
         Err(Errno::EPERM) => by_fusermount(mountpoint, options),

@@ -1,6 +1,6 @@
 //! Listing directories, with and without attributes.
 //!
-//! Keeps FS-DIR-5 (an offset stays valid whatever changes) and FS-REAP-7: an entry that was sent with its
+//! Keeps MNT-20 (an offset stays valid whatever changes) and MNT-19: an entry that was sent with its
 //! attributes stands for a reference, one that did not fit does not, and "." and ".." never do.
 //!
 //! Offsets: 0 is the start, 1 is after ".", 2 after "..", and an entry's is its position plus 2.

@@ -1,6 +1,6 @@
 //! Requests about one inode: attributes, content, statistics.
 //!
-//! Keeps MNT-7 (a cached write that arrives late never moves a time that was set after it) and MNT-8 (a
+//! Keeps MNT-22 (a cached write that arrives late never moves a time that was set after it) and MNT-35 (a
 //! mount that shows one owner does not change owners).
 
 use fuser::{

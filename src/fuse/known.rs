@@ -1,9 +1,10 @@
 //! What the kernel remembers of us: which inodes it holds references on, under which names it has them
 //! cached, and which attributes it was last told.
 //!
-//! Keeps FS-REAP-7 (every reference handed out is given back) and MNT-12 (what another process
-//! changed is dropped from the kernel's caches). An inode leaves with its last FORGET, so the memory is bounded
-//! by what the kernel itself keeps. This module only remembers; [`watch`](super::watch) acts.
+//! Keeps MNT-19 (every reference handed out is given back) and MNT-9 (what another process
+//! changed is dropped from the kernel's caches). An inode leaves with its last FORGET; the kernel is in no hurry to send
+//! it, so past a limit the watcher has it forget some (MNT-29). This module only remembers;
+//! [`watch`](super::watch) acts.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
@@ -96,7 +97,8 @@ impl KnownInodes {
                 directory: attributes.mode.is_directory(),
                 fingerprint: fingerprint(attributes),
                 touched: pass,
-                names: Vec::new(),
+                // Nearly all inodes have one name.
+                names: Vec::with_capacity(1),
             }
         });
         known.references += 1;
@@ -158,7 +160,12 @@ impl KnownInodes {
         taken.map(|(ino, known)| (Ino(ino), known.references)).collect()
     }
 
-    /// How many inodes the kernel knows beside the root, and how many references it has on them.
+    /// How many inodes the kernel knows beside the root.
+    pub(super) fn len(&self) -> usize {
+        self.state.lock().inodes.len() - 1
+    }
+
+    /// As [`len`](Self::len), and how many references it has on them.
     pub(super) fn count(&self) -> (usize, u64) {
         let state = self.state.lock();
         (state.inodes.len() - 1, state.inodes.values().map(|known| known.references).sum())
@@ -186,21 +193,39 @@ impl KnownInodes {
         self.state.lock().inodes.get(&ino.0).is_some_and(|known| known.serial == serial)
     }
 
+    /// The names of so many files that at most `limit` inodes would be left without them; none when no more are
+    /// known. Directories are not among them: somebody may be in one.
+    pub(super) fn surplus(&self, limit: usize) -> Vec<CachedName> {
+        let state = self.state.lock();
+        let surplus = state.inodes.len().saturating_sub(limit);
+        let files = state.inodes.iter().filter(|(_, known)| !known.directory).take(surplus);
+        files
+            .flat_map(|(&ino, known)| known.names.iter().map(move |cached| known.cached(ino, cached)))
+            .collect()
+    }
+
     /// The cached names that `wanted` chooses by (inode, directory that they are in).
     pub(super) fn names(&self, mut wanted: impl FnMut(Ino, Ino) -> bool) -> Vec<CachedName> {
         let state = self.state.lock();
         let mut found = Vec::new();
         for (&ino, known) in &state.inodes {
-            for cached in known.names.iter().filter(|cached| wanted(Ino(ino), Ino(cached.parent))) {
-                let (parent, name) = (Ino(cached.parent), cached.name.clone());
-                found.push(CachedName { ino: Ino(ino), parent, name, directory: known.directory });
-            }
+            let wanted = known.names.iter().filter(|cached| wanted(Ino(ino), Ino(cached.parent)));
+            found.extend(wanted.map(|cached| known.cached(ino, cached)));
         }
         found
     }
 }
 
 impl Known {
+    fn cached(&self, ino: u64, cached: &Cached) -> CachedName {
+        CachedName {
+            ino: Ino(ino),
+            parent: Ino(cached.parent),
+            name: cached.name.clone(),
+            directory: self.directory,
+        }
+    }
+
     fn see(&mut self, attributes: &Attributes, pass: u64) {
         let seen = fingerprint(attributes);
         if self.fingerprint != seen {
@@ -317,7 +342,7 @@ mod tests {
         known.names(|of, _| of == Ino(ino)).into_iter().map(|cached| cached.name).collect()
     }
 
-    // spec: FS-REAP-7
+    // spec: MNT-19
     #[test]
     fn an_inode_leaves_with_its_last_reference_and_not_before() {
         let known = KnownInodes::new();
@@ -330,7 +355,7 @@ mod tests {
         assert!(known.names(|_, _| true).is_empty());
     }
 
-    // spec: MNT-12
+    // spec: MNT-9
     #[test]
     fn a_name_follows_its_inode_through_rename_exchange_and_unlink() {
         let known = KnownInodes::new();
@@ -345,7 +370,7 @@ mod tests {
         assert!(names_of(&known, 7).is_empty());
     }
 
-    // spec: MNT-12
+    // spec: MNT-9
     #[test]
     fn a_name_that_means_another_inode_now_is_kept_for_that_one_only() {
         let known = KnownInodes::new();
@@ -355,7 +380,18 @@ mod tests {
         assert_eq!(names_of(&known, 8), [Box::from(*b"a")]);
     }
 
-    // spec: MNT-12
+    // spec: MNT-29
+    #[test]
+    fn past_the_limit_the_surplus_of_files_is_named() {
+        let known = KnownInodes::new();
+        for ino in 2..12 {
+            known.hand_out(Ino::ROOT, format!("file{ino}").as_bytes(), &file(ino, 0));
+        }
+        assert_eq!(known.surplus(11).len(), 0, "ten and the root");
+        assert_eq!(known.surplus(5).len(), 6);
+    }
+
+    // spec: MNT-9
     #[test]
     fn attributes_that_differ_from_those_last_shown_mark_the_inode() {
         let known = KnownInodes::new();

@@ -1,7 +1,7 @@
 //! The life of a mount, from the checks before it to the single file after it.
 //!
-//! Keeps MNT-1 (a mount begins only where it hides nothing and takes nothing over), MNT-2 (one mount for writing,
-//! the second is refused by name) and MNT-3 (every way to end a mount leaves one file and no orphan). It prints
+//! Keeps MNT-1 (one mount for writing, the second is refused by name), MNT-5, MNT-6 and MNT-13 (what must hold
+//! before anything is changed), MNT-8 (every way to end a mount leaves one file) and FS-REAP-6. It prints
 //! nothing and does not go into the background: that is the command line's.
 
 use std::io;
@@ -22,8 +22,8 @@ use super::known::KnownInodes;
 use super::notify::Kernel;
 use super::options::MountOptions;
 use super::placement::{Placement, default_workers};
-use super::watch::{Changes, Watcher};
-use super::{device, mountinfo};
+use super::watch::{Changes, ForeignChanges, Watcher};
+use super::{device, mountinfo, mounts};
 use crate::error::{Error, MountProblem, Result};
 use crate::fs::AgentFs;
 use crate::store::MountHolder;
@@ -40,6 +40,7 @@ pub struct Mount {
     unmounter: Unmounter,
     watcher: Option<Watcher>,
     known: Arc<KnownInodes>,
+    read_only: bool,
 }
 
 /// How the serving of requests came to its end.
@@ -47,6 +48,23 @@ enum End {
     Served(io::Result<()>),
     /// Somebody holds a detached mount and cannot be made to let go.
     GivenUp,
+}
+
+/// What the watcher wants of an [`AgentFs`].
+struct Source {
+    fs: Arc<AgentFs>,
+    may_sweep: bool,
+}
+
+impl ForeignChanges for Source {
+    fn read(&self) -> Result<Changes> {
+        let foreign = self.fs.store().foreign_changes()?;
+        Ok(Changes { foreign, lost: self.fs.store().lost_groups().count })
+    }
+
+    fn sweep(&self) -> Result<()> {
+        if self.may_sweep { self.fs.sweep_orphans().map(|_| ()) } else { Ok(()) }
+    }
 }
 
 /// Ends a [`Mount`] from another thread.
@@ -65,7 +83,8 @@ impl Mount {
     /// [`Error::Mount`] with what is wrong with the mount point or with FUSE, [`Error::Database`] when the
     /// database is already mounted for writing; nothing is mounted then.
     pub fn start(fs: Arc<AgentFs>, mountpoint: &Path, options: &MountOptions) -> Result<Self> {
-        let mountpoint = check_mountpoint(mountpoint, options)?;
+        device::check(mountpoint)?;
+        let mountpoint = check_mountpoint(mountpoint, fs.store().path(), options)?;
         let mut options = options.clone();
         options.read_only |= fs.store().is_read_only();
         if options.read_only {
@@ -111,12 +130,8 @@ impl Mount {
                 // Without a listener the mount has been given up.
                 let _ = served.send(End::Served(session.run()));
             })?;
-            let store = Arc::clone(&fs);
-            let changes = move || {
-                let foreign = store.store().foreign_changes()?;
-                Ok(Changes { foreign, lost: store.store().lost_groups().count })
-            };
-            let watcher = Watcher::start(vfs, Arc::clone(&known), kernel, Box::new(changes))?;
+            let source = Source { fs: Arc::clone(&fs), may_sweep: !options.read_only };
+            let watcher = Watcher::start(vfs, Arc::clone(&known), kernel, Box::new(source))?;
             Ok((end, ended, watcher))
         };
         let (end, ended, watcher) = begin().map_err(|error| {
@@ -125,7 +140,14 @@ impl Mount {
             failed(error)
         })?;
         let unmounter = Unmounter { connection, end };
-        Ok(Self { fs: Some(fs), ended, unmounter, watcher: Some(watcher), known })
+        Ok(Self {
+            fs: Some(fs),
+            ended,
+            unmounter,
+            watcher: Some(watcher),
+            known,
+            read_only: options.read_only,
+        })
     }
 
     /// Where it is mounted, as an absolute path without symlinks.
@@ -191,11 +213,13 @@ impl Mount {
         if let Some(watcher) = self.watcher.take() {
             watcher.stop();
         }
+        // All references are back; what other processes could not remove beside us goes now (FS-REAP-6).
+        let swept = if self.read_only { Ok(0) } else { fs.sweep_orphans() };
         let closed = match Arc::try_unwrap(fs) {
             Ok(fs) => fs.close(),
             Err(shared) => shared.sync().and(shared.store().release_mount()),
         };
-        closed.and(served)
+        closed.and(swept).and(served)
     }
 }
 
@@ -273,22 +297,27 @@ fn end_at_signal(mut signals: Signals, unmounter: &Unmounter) {
 }
 
 /// The mount point as an absolute path, if a mount may be made there.
-fn check_mountpoint(mountpoint: &Path, options: &MountOptions) -> Result<PathBuf> {
+fn check_mountpoint(mountpoint: &Path, database: &Path, options: &MountOptions) -> Result<PathBuf> {
     let refuse = |problem| Err(Error::mount(mountpoint, problem));
-    let metadata = match std::fs::metadata(mountpoint) {
+    let mut examined = std::fs::metadata(mountpoint);
+    if examined.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotConnected) {
+        mounts::remove_dead(mountpoint)?;
+        examined = std::fs::metadata(mountpoint);
+    }
+    let metadata = match examined {
         Ok(metadata) => metadata,
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound => return refuse(MountProblem::Missing),
-            io::ErrorKind::NotConnected => return refuse(MountProblem::Dead),
-            _ => return Err(Error::host("examine", mountpoint, error)),
-        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return refuse(MountProblem::Missing),
+        Err(error) => return Err(Error::host("examine", mountpoint, error)),
     };
     if !metadata.is_dir() {
         return refuse(MountProblem::NotDirectory);
     }
     let examined = |error| Error::host("examine", mountpoint, error);
     let absolute = mountpoint.canonicalize().map_err(examined)?;
-    if let Some(entry) = mountinfo::at(&absolute)? {
+    if database.starts_with(&absolute) {
+        return refuse(MountProblem::Inside);
+    }
+    if let Some(entry) = mountinfo::any_at(&absolute)? {
         return refuse(MountProblem::Occupied { source_name: entry.source.to_string_lossy().into_owned() });
     }
     if !options.nonempty && std::fs::read_dir(&absolute).map_err(examined)?.next().is_some() {

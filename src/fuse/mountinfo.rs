@@ -28,9 +28,19 @@ pub(super) struct Entry {
 
 /// All mounts that are ours, in the order in which they were made.
 pub(super) fn ours() -> Result<Vec<Entry>> {
+    let mut entries = all()?;
+    entries.retain(|entry| entry.kind == TYPE);
+    Ok(entries)
+}
+
+/// Whatever is mounted at `mountpoint`.
+pub(super) fn any_at(mountpoint: &Path) -> Result<Option<Entry>> {
+    Ok(all()?.into_iter().rfind(|entry| entry.mountpoint == mountpoint))
+}
+
+fn all() -> Result<Vec<Entry>> {
     let text = std::fs::read(MOUNTINFO).map_err(|error| Error::host("read", MOUNTINFO, error))?;
-    let entries = text.split(|&byte| byte == b'\n').filter_map(parse);
-    Ok(entries.filter(|entry| entry.kind == TYPE).collect())
+    Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
 /// Our mount that is visible at `mountpoint`: the last one made there.
@@ -84,7 +94,7 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    // spec: MNT-10
+    // spec: MNT-36
     #[test]
     fn a_mount_with_blanks_and_backslashes_in_its_names_is_read() {
         let line = br"97 29 0:51 / /mnt/a\040b\134c rw,nosuid - fuse.agentfs /data/x\011y.db ro,user_id=0";
@@ -95,7 +105,7 @@ mod tests {
         assert!(entry.read_only);
     }
 
-    // spec: MNT-10
+    // spec: MNT-36
     #[test]
     fn optional_fields_before_the_hyphen_are_skipped() {
         let line = b"97 29 0:51 / /mnt rw shared:3 master:1 - ext4 /dev/vda rw";

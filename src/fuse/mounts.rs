@@ -1,6 +1,6 @@
 //! The mounts of this machine as others see them: listing them, ending them.
 //!
-//! Keeps MNT-10 (listing never waits for a mount that does not answer) and MNT-11 (ending a mount returns when
+//! Keeps MNT-36 (listing never waits for a mount that does not answer) and MNT-37 (ending a mount returns when
 //! the database is at rest, and removes also what a killed program left).
 
 use std::ffi::OsString;
@@ -91,6 +91,14 @@ pub fn unmount(mountpoint: &Path, lazy: bool) -> Result<()> {
     Ok(())
 }
 
+/// Takes away what a killed program left at `mountpoint`.
+pub(super) fn remove_dead(mountpoint: &Path) -> Result<()> {
+    match find(mountpoint)? {
+        Some(entry) => detach(&entry, true),
+        None => Err(Error::mount(mountpoint, MountProblem::Dead)),
+    }
+}
+
 /// A dead mount point cannot be looked at, so its path is made absolute without touching it.
 fn find(mountpoint: &Path) -> Result<Option<Entry>> {
     if let (Some(parent), Some(name)) = (mountpoint.parent(), mountpoint.file_name()) {
@@ -136,8 +144,7 @@ fn answer(mountpoint: &Path) -> MountState {
 }
 
 fn pid(entry: &Entry) -> Option<i64> {
-    let mut options = Options::default();
-    options.read_only = true;
+    let options = Options { read_only: true, ..Options::default() };
     let store = Store::open(Path::new(&entry.source), &options).ok()?;
     let holder = store.mount_holder().ok().flatten()?;
     (Path::new(&holder.mountpoint) == entry.mountpoint).then_some(holder.pid)

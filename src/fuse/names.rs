@@ -1,6 +1,6 @@
 //! Requests about names: lookup, what creates, removes or moves one, and giving references back.
 //!
-//! Keeps FS-REAP-7: every successful entry reply stands for exactly one reference, recorded before the
+//! Keeps MNT-19: every successful entry reply stands for exactly one reference, recorded before the
 //! reply is sent.
 
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! Messages to the kernel: drop what you have cached of an inode, of a name.
+//! Messages to the kernel: drop what you have cached of an inode, of a name; a file has grown.
 //!
 //! Written by hand because fuser 0.18 cannot ask for a name to *expire*: a name that is dropped takes
 //! its directory out of the tree, and a process whose working directory it is loses its path. An
@@ -13,6 +13,7 @@ use crate::types::Ino;
 /// `FUSE_NOTIFY_*` codes and flags of `linux/fuse.h`.
 const INVALIDATE_INODE: i32 = 2;
 const INVALIDATE_ENTRY: i32 = 3;
+const STORE: i32 = 4;
 const EXPIRE_ONLY: u32 = 1;
 
 /// The connection to the kernel, for messages that answer no request.
@@ -41,6 +42,16 @@ impl Kernel {
     /// Drops `name`, and with its last name and descriptor the inode and all that is cached of it.
     pub(super) fn drop_name(&self, parent: Ino, name: &[u8]) -> io::Result<()> {
         self.entry(parent, name, 0)
+    }
+
+    /// Puts `byte`, which must be what the file system has there, into the cached pages of `ino` at `offset`. A
+    /// file that the kernel takes for shorter grows to hold it.
+    pub(super) fn store(&self, ino: Ino, offset: u64, byte: u8) -> io::Result<()> {
+        let mut body = [0; 24];
+        body[..8].copy_from_slice(&ino.0.to_ne_bytes());
+        body[8..16].copy_from_slice(&offset.to_ne_bytes());
+        body[16..20].copy_from_slice(&1_u32.to_ne_bytes());
+        self.send(STORE, &[&body, &[byte]])
     }
 
     fn entry(&self, parent: Ino, name: &[u8], flags: u32) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The key-value store: an agent's small state, as JSON by key, in the spec's table `kv_store`.
 //!
-//! Keeps KV-1 to KV-8. A key is any string without NUL, a value a JSON text that is kept exactly as
+//! Keeps KV-1 to KV-9. A key is any string without NUL, a value a JSON text that is kept exactly as
 //! it was given, times are whole seconds. A mutation joins the open group like any other and is
 //! durable after the next [barrier](crate::store::Store::barrier). There are no namespaces, no expiry and no
 //! history here; a prefix serves as a namespace.

@@ -37,6 +37,7 @@ impl Observed {
 
 /// Columns that this program reads, by table: what a usable 0.5 database has at the least.
 const REQUIRED: [(&str, &[&str]); 7] = [
+    ("tool_calls", &["id", "name", "parameters", "result", "error", "started_at"]),
     ("fs_config", &["key", "value"]),
     (
         "fs_inode",
@@ -62,10 +63,6 @@ const REQUIRED: [(&str, &[&str]); 7] = [
     ("fs_data", &["ino", "chunk_index", "data"]),
     ("fs_symlink", &["ino", "target"]),
     ("kv_store", &["key", "value", "created_at", "updated_at"]),
-    (
-        "tool_calls",
-        &["id", "name", "parameters", "result", "error", "started_at", "completed_at", "duration_ms"],
-    ),
 ];
 
 /// Decides whether a database is one of format 0.5 (FMT-3): the version stamp first, then the shape

@@ -30,6 +30,8 @@ pub struct Configuration {
 
 /// Memory for pages of one connection that writes, in KiB (negative for SQLite's `cache_size`).
 const CACHE_KIB: i64 = -24 * 1024;
+/// How long a checkpoint waits for others to let go of the log.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_millis(100);
 const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
 
 pub(super) struct Opener {
@@ -160,13 +162,10 @@ impl Opener {
         if header.len() < 100 {
             return Err(problem(DatabaseProblem::Corrupt(format!("it ends after {length} bytes"))));
         }
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let pending = std::fs::metadata(log).map_or(0, |log| log.len());
         // Pages that are still in the log may not be in the main file yet.
         if let Some(expected) = expected_length(&header)
             && length < expected
-            && pending == 0
+            && self.log_bytes() == 0
         {
             return Err(problem(DatabaseProblem::Corrupt(format!(
                 "it has {length} bytes where its header says {expected}"
@@ -175,16 +174,46 @@ impl Opener {
         Ok(lock)
     }
 
-    /// One more connection to a database that exists.
+    /// The first connection, and what the database says of itself. A database that is not ours is left as it
+    /// is: its journal mode changes only once it is recognised.
+    pub(super) fn connect_first(&self) -> Result<(Connection, Configuration)> {
+        let connection = self.connect_plainly()?;
+        let configuration = self.recognise(&connection)?;
+        self.configure(&connection).map_err(|error| self.problem(error))?;
+        Ok((connection, configuration))
+    }
+
+    /// One more connection to a database that is ours.
     pub(super) fn connect(&self) -> Result<Connection> {
-        let connection =
-            Connection::open_with_flags(&self.uri, self.flags).map_err(|error| self.problem(error))?;
+        let connection = self.connect_plainly()?;
         self.configure(&connection).map_err(|error| self.problem(error))?;
         Ok(connection)
     }
 
+    fn connect_plainly(&self) -> Result<Connection> {
+        let open = || {
+            let connection = Connection::open_with_flags(&self.uri, self.flags)?;
+            connection.busy_timeout(self.timeout)?;
+            Ok(connection)
+        };
+        open().map_err(|error| self.problem(error))
+    }
+
+    /// A connection that rather leaves a checkpoint undone than waits long for others.
+    pub(super) fn connect_to_checkpoint(&self) -> Result<Connection> {
+        let connection = self.connect()?;
+        connection.busy_timeout(CHECKPOINT_PATIENCE).map_err(|error| self.problem(error))?;
+        Ok(connection)
+    }
+
+    /// The length of the log; 0 when there is none.
+    pub(super) fn log_bytes(&self) -> u64 {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        std::fs::metadata(log).map_or(0, |log| log.len())
+    }
+
     fn configure(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.busy_timeout(self.timeout)?;
         connection.set_prepared_statement_cache_capacity(128);
         connection.pragma_update(None, "cache_size", CACHE_KIB)?;
         if self.read_only {
@@ -210,7 +239,7 @@ impl Opener {
     }
 
     /// Checks that the database is ours, of our format, in our encoding, and reads its settings.
-    pub(super) fn recognise(&self, connection: &Connection) -> Result<Configuration> {
+    fn recognise(&self, connection: &Connection) -> Result<Configuration> {
         let observed = observe(connection).map_err(|error| self.problem(error))?;
         schema::recognise(&observed).map_err(|problem| Error::database(&self.path, problem))?;
         let encoding: String = connection

@@ -10,11 +10,13 @@
 
 #[cfg(test)]
 mod barrier_tests;
+mod checkpoint;
 mod connection;
 mod failure;
 mod lock;
 mod mount;
 mod session;
+mod space;
 mod wal;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 
 pub use connection::Configuration;
@@ -36,12 +38,6 @@ pub use session::{Session, Text, bytes};
 use crate::error::{Errno, Error, Result};
 use crate::types::{GroupLimits, Options};
 
-/// Bytes in the log past which a checkpoint runs beside the writer.
-const CHECKPOINT_BYTES: u64 = 32 << 20;
-/// Bytes in the log past which the writer waits for the checkpoint, so that the log ends somewhere.
-const CHECKPOINT_BARRIER_BYTES: u64 = 128 << 20;
-/// Free space that only removal may use.
-const RESERVED_BYTES: u64 = 2 << 20;
 /// What an operation writes at most beside the bytes that it charges, in pages.
 const PAGES_PER_OPERATION: u64 = 4;
 /// How long a writer that has just committed steps back for one that waits.
@@ -80,7 +76,8 @@ struct Writer {
     lost: LostGroups,
     last_commit: Instant,
     log_bytes: u64,
-    space: SpaceCheck,
+    /// Bytes that may still be added before the file system below is asked again how much is free.
+    allowance: u64,
     mounted: bool,
     closing: bool,
 }
@@ -98,12 +95,6 @@ pub struct LostGroups {
     pub count: u64,
     /// Why the last one failed.
     pub errno: Option<Errno>,
-}
-
-#[derive(Default)]
-struct SpaceCheck {
-    /// Bytes that could be charged before the file system must be asked again.
-    allowance: u64,
 }
 
 struct Syncer {
@@ -132,12 +123,11 @@ impl Store {
     pub fn open(path: &Path, options: &Options) -> Result<Self> {
         let mut opener = Opener::new(path, options)?;
         let lock = opener.inspect()?;
-        let connection = opener.connect()?;
-        let configuration = opener.recognise(&connection)?;
+        let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
-            false => (Some(opener.connect()?), Some(opener.connect()?)),
+            false => (Some(opener.connect()?), Some(opener.connect_to_checkpoint()?)),
         };
         let shared = Arc::new(Shared {
             path: opener.path().to_owned(),
@@ -151,8 +141,8 @@ impl Store {
                 foreign_changes: 0,
                 lost: LostGroups::default(),
                 last_commit: Instant::now(),
-                log_bytes: 0,
-                space: SpaceCheck::default(),
+                log_bytes: opener.log_bytes(),
+                allowance: 0,
                 mounted: false,
                 closing: false,
             }),
@@ -221,7 +211,7 @@ impl Store {
         self.shared.reserve_space(bytes)
     }
 
-    /// Returns when every mutation so far is on the disk (D2).
+    /// Returns when every mutation so far is on the disk (DUR-4).
     ///
     /// # Errors
     /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
@@ -255,17 +245,16 @@ impl Store {
         Ok(writer.foreign_changes)
     }
 
-    /// Bytes of the file system below that can still be written, the reserve left out.
+    /// Bytes that could still be stored: free below, the reserve left out, or unused in the file.
     ///
     /// # Errors
-    /// [`Error::Host`].
+    /// [`Error::Host`], [`Error::Storage`].
     pub fn free_bytes(&self) -> Result<u64> {
-        let pending = self.shared.writer.lock().pending_bytes();
-        Ok(self.shared.space_below()?.saturating_sub(pending + RESERVED_BYTES))
+        self.shared.free_bytes()
     }
 
     /// Commits, syncs, folds the log into the main file and closes: one file is left unless another
-    /// process has the database open (D3).
+    /// process has the database open (OPEN-9).
     ///
     /// # Errors
     /// As [`barrier`](Self::barrier).
@@ -306,6 +295,7 @@ impl Shared {
         if writer.group.is_none() {
             self.open_group(&mut writer)?;
         }
+        self.keep_room(&mut writer)?;
         let connection = writer.connection()?;
         execute(connection, "SAVEPOINT operation")?;
         let session = self.session(&writer)?;
@@ -332,12 +322,7 @@ impl Shared {
             if group.bytes >= self.limits.bytes {
                 // The operation itself stands or falls with its group, like any acknowledged one.
                 self.commit(&mut writer)?;
-                let log_bytes = writer.log_bytes;
-                if log_bytes >= CHECKPOINT_BARRIER_BYTES {
-                    self.checkpoint_all(&mut writer);
-                } else if log_bytes >= CHECKPOINT_BYTES {
-                    self.work.notify_one();
-                }
+                self.checkpoint_when_due(&mut writer);
             }
         }
         outcome
@@ -348,7 +333,7 @@ impl Shared {
         Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
     }
 
-    /// Begins the group, after stepping back for another process that waits (D13).
+    /// Begins the group, after stepping back for another process that waits (DUR-9).
     fn open_group(&self, writer: &mut Writer) -> Result<()> {
         if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
             std::thread::sleep(YIELD);
@@ -421,89 +406,6 @@ impl Shared {
         Ok(())
     }
 
-    fn reserve_space(&self, bytes: u64) -> Result<()> {
-        let mut writer = self.writer.lock();
-        // A byte is written to the log, and once more to the main file.
-        let pages = PAGES_PER_OPERATION * u64::from(self.configuration.page_size);
-        let needed = bytes.saturating_add(pages).saturating_mul(2);
-        if writer.space.allowance < needed {
-            let free = self.space_below()?;
-            let usable = free.saturating_sub(2 * writer.pending_bytes() + RESERVED_BYTES);
-            if usable < needed {
-                return Err(Errno::ENOSPC.into());
-            }
-            // Others use the disk too: ask again long before it could be full.
-            writer.space.allowance = needed + usable / 16;
-        }
-        writer.space.allowance -= needed;
-        Ok(())
-    }
-
-    fn space_below(&self) -> Result<u64> {
-        let below = rustix::fs::statvfs(&self.path)
-            .map_err(|error| Error::host("measure the free space of", &self.path, error.into()))?;
-        Ok(below.f_bavail * below.f_frsize)
-    }
-
-    /// The committer thread: commits the group when its time has come, and checkpoints.
-    fn commit_in_time(&self) {
-        let mut writer = self.writer.lock();
-        while !writer.closing {
-            let Some(group) = writer.group.as_ref() else {
-                if writer.log_bytes >= CHECKPOINT_BYTES {
-                    self.checkpoint_beside(&mut writer);
-                } else {
-                    self.work.wait(&mut writer);
-                }
-                continue;
-            };
-            let due = (group.touched + self.limits.idle).min(group.opened + self.limits.age);
-            if Instant::now() < due {
-                // Woken early only when closing.
-                self.work.wait_until(&mut writer, due);
-            } else if let Err(error) = self.commit(&mut writer) {
-                tracing::error!(%error, "commit in the background");
-            } else if writer.log_bytes >= CHECKPOINT_BYTES {
-                self.checkpoint_beside(&mut writer);
-            }
-        }
-    }
-
-    /// Copies the log into the main file while others write, then the little that they added while
-    /// they wait, so that the log starts anew.
-    fn checkpoint_beside(&self, writer: &mut MutexGuard<'_, Writer>) {
-        MutexGuard::unlocked(writer, || self.run_checkpoint());
-        if let Err(error) = self.commit(writer) {
-            tracing::error!(%error, "commit before a checkpoint");
-            return;
-        }
-        self.checkpoint_all(writer);
-    }
-
-    /// Copies all of the log, with the writer held.
-    fn checkpoint_all(&self, writer: &mut Writer) {
-        if let Err(error) = self.commit(writer) {
-            tracing::error!(%error, "commit before a checkpoint");
-            return;
-        }
-        self.run_checkpoint();
-        // Also when it could not finish (another process reads): try again after as much more.
-        writer.log_bytes = 0;
-        writer.space.allowance = 0;
-    }
-
-    fn run_checkpoint(&self) {
-        let checkpointer = self.checkpointer.lock();
-        let Some(connection) = checkpointer.as_ref() else { return };
-        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
-        });
-        match checkpoint {
-            Ok((busy, log, done)) => tracing::debug!(busy, log, done, "checkpoint"),
-            Err(error) => tracing::warn!(%error, "checkpoint"),
-        }
-    }
-
     fn close_connections(&self) -> Result<()> {
         let close = |connection: Connection| connection.close().map_err(|(_, error)| storage("close")(error));
         let mut outcome = Ok(());
@@ -512,7 +414,7 @@ impl Shared {
         }
         let connection = self.writer.lock().connection.take();
         if let Some(connection) = connection {
-            if !self.read_only {
+            if !self.read_only && !self.lock.is_mounted_elsewhere() {
                 // Best effort: with another process in the file it stays, and that process folds it in.
                 let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             }
@@ -539,14 +441,9 @@ impl Writer {
     fn lose_group(&mut self, errno: Errno) {
         self.group = None;
         self.lost = LostGroups { count: self.lost.count + 1, errno: Some(errno) };
-        self.space.allowance = 0;
+        self.allowance = 0;
         // What the layers above remember may come from the lost group.
         self.foreign_changes += 1;
-    }
-
-    /// Bytes that are not in the main file yet.
-    fn pending_bytes(&self) -> u64 {
-        self.log_bytes + self.group.as_ref().map_or(0, |group| group.bytes)
     }
 }
 

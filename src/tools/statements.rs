@@ -155,7 +155,7 @@ mod tests {
         steps
     }
 
-    // spec: TOOL-10
+    // spec: TOOL-7 TOOL-11
     #[test]
     fn a_query_reads_an_index_from_its_near_end() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();

@@ -1,6 +1,6 @@
 //! The interface between file systems and what speaks for them: inodes, bytes and errno.
 //!
-//! [`Vfs`] is implemented by [`AgentFs` and spoken by the FUSE adapter, the
+//! [`Vfs`] is implemented by [`AgentFs`](crate::AgentFs) and spoken by the FUSE adapter, the
 //! command line and the path-level API. It knows nothing of paths (resolution of components and
 //! symlinks is the caller's), of open file descriptions (a caller that may read or write was let in
 //! by [`Vfs::open`]), nor of caches.
@@ -256,6 +256,23 @@ pub trait Vfs: Send + Sync {
     /// EACCES, EISDIR (a directory for writing), ENOTDIR, ELOOP (a symlink).
     fn open(&self, caller: &Caller, ino: Ino, flags: OpenFlags) -> Result<()>;
 
+    /// Replaces the content of the regular file `name`, or makes it with mode 0666 less the umask, in
+    /// one step. The directories `missing`, each in the one before it and the first in `parent`, are
+    /// made in the same step with mode 0777 less the umask, and `name` is in the last (PATH-9, PATH-10).
+    /// No reference is taken.
+    ///
+    /// # Errors
+    /// EACCES, EISDIR, ELOOP (a symlink), EINVAL (not a regular file), EEXIST (one of `missing` is not),
+    /// EMLINK, EFBIG, ENOSPC, EROFS; then nothing has changed.
+    fn put(
+        &self,
+        caller: &Caller,
+        parent: Ino,
+        missing: &[Name<'_>],
+        name: Name<'_>,
+        content: &[u8],
+    ) -> Result<()>;
+
     /// Reads up to `length` bytes at `offset`; fewer only at the end of the file.
     ///
     /// # Errors
@@ -331,7 +348,7 @@ pub trait Vfs: Send + Sync {
     /// EIO.
     fn statfs(&self) -> Result<FilesystemStatistics>;
 
-    /// Returns when everything done to `ino` is on the disk (DESIGN D2: all operations before it
+    /// Returns when everything done to `ino` is on the disk (DUR-4: all operations before it
     /// are too).
     ///
     /// # Errors

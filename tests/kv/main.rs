@@ -41,7 +41,7 @@ fn keys(entries: &[Entry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.key.as_str()).collect()
 }
 
-// spec: KV-1
+// spec: KV-1 KV-3 KV-4
 #[test]
 fn a_value_reads_as_it_was_set_and_the_last_one_counts() {
     let fixture = Fixture::new();
@@ -53,7 +53,7 @@ fn a_value_reads_as_it_was_set_and_the_last_one_counts() {
     assert_eq!(kv.get("KEY").unwrap(), None, "keys are compared as bytes");
 }
 
-// spec: KV-1
+// spec: KV-1 KV-8
 #[test]
 fn values_outlive_the_store() {
     let Fixture { directory, clock, store } = Fixture::new();
@@ -72,7 +72,7 @@ fn text_is_kept_to_the_byte() {
     assert_eq!(fixture.kv().get_text("key").unwrap().as_deref(), Some(text));
 }
 
-// spec: KV-2
+// spec: KV-2 KV-9
 #[test]
 fn what_is_not_json_is_refused_with_the_place_and_changes_nothing() {
     let fixture = Fixture::new();
@@ -104,7 +104,7 @@ fn nesting_that_could_not_be_read_back_is_refused() {
     assert_eq!(fixture.kv().set_text("deep", &nested(100_000)).unwrap_err().errno(), Errno::EINVAL);
 }
 
-// spec: KV-3
+// spec: KV-3 KV-5
 #[test]
 fn an_update_keeps_the_creation_time_and_refreshes_the_other() {
     let fixture = Fixture::new();
@@ -121,7 +121,7 @@ fn an_update_keeps_the_creation_time_and_refreshes_the_other() {
     assert_eq!(kv.entry("key").unwrap().unwrap().created_at, Some(1_005), "a new key");
 }
 
-// spec: KV-4
+// spec: KV-4 KV-5
 #[test]
 fn delete_tells_whether_the_key_was_set() {
     let fixture = Fixture::new();
@@ -131,7 +131,7 @@ fn delete_tells_whether_the_key_was_set() {
     assert_eq!(fixture.kv().get("key").unwrap(), None);
 }
 
-// spec: KV-5
+// spec: KV-6
 #[test]
 fn keys_are_listed_in_byte_order() {
     let fixture = Fixture::new();
@@ -165,7 +165,7 @@ fn a_prefix_has_no_wildcards_and_no_folding_of_case() {
     assert!(list("none").is_empty());
 }
 
-// spec: KV-7
+// spec: KV-7 KV-9
 #[test]
 fn a_foreign_value_that_is_not_json_is_given_as_text_only() {
     let fixture = Fixture::new();
@@ -189,7 +189,7 @@ fn foreign_oddities_do_not_break_the_list() {
     assert!(fixture.kv().get_text("a").unwrap_err().to_string().contains("not UTF-8"));
 }
 
-// spec: KV-8
+// spec: KV-1 KV-9
 #[test]
 fn a_key_with_a_nul_is_refused() {
     let fixture = Fixture::new();
@@ -197,7 +197,7 @@ fn a_key_with_a_nul_is_refused() {
     assert!(fixture.kv().list(None).unwrap().is_empty());
 }
 
-// spec: KV-4 KV-1
+// spec: KV-8
 #[test]
 fn a_read_only_store_refuses_every_change() {
     let Fixture { directory, clock, store } = Fixture::new();
@@ -215,7 +215,7 @@ fn a_read_only_store_refuses_every_change() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    // spec: KV-5 KV-6
+    // spec: KV-6
     #[test]
     fn a_list_is_what_filtering_a_sorted_set_gives(
         stored in proptest::collection::btree_set("[a%_\u{7f}é\u{FFFF}\u{10FFFF}]{0,4}", 0..24),

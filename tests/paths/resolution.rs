@@ -7,7 +7,7 @@ use agentfs::{Errno, Error};
 use super::common::{Fixture, errno};
 use super::{root, user};
 
-// spec: PATH-1
+// spec: PATH-1 PATH-2
 #[test]
 fn relative_paths_and_repeated_slashes_count_from_the_root() {
     let fixture = Fixture::new();
@@ -30,7 +30,7 @@ fn paths_are_bytes() {
     assert_eq!(paths.list("/").unwrap()[0].name, b"caf\xe9");
 }
 
-// spec: PATH-2
+// spec: PATH-5
 #[test]
 fn paths_that_are_none_are_refused() {
     let fixture = Fixture::new();
@@ -62,7 +62,7 @@ fn a_symlink_at_the_end_is_followed_or_not_and_one_on_the_way_always() {
     assert_eq!(errno(paths.read_link("/d/f")), Errno::EINVAL);
 }
 
-// spec: PATH-3
+// spec: PATH-4
 #[test]
 fn forty_symlinks_are_followed_and_no_more() {
     let fixture = Fixture::new();
@@ -80,7 +80,7 @@ fn forty_symlinks_are_followed_and_no_more() {
     assert_eq!(errno(paths.write("/self", "")), Errno::ELOOP);
 }
 
-// spec: PATH-4
+// spec: PATH-2
 #[test]
 fn two_dots_lead_to_the_parent_of_where_a_symlink_led() {
     let fixture = Fixture::new();
@@ -93,7 +93,7 @@ fn two_dots_lead_to_the_parent_of_where_a_symlink_led() {
     assert!(paths.exists("/moved/y/../found").unwrap());
 }
 
-// spec: PATH-4
+// spec: PATH-2
 #[test]
 fn dots_need_a_directory_before_them() {
     let fixture = Fixture::new();
@@ -105,7 +105,7 @@ fn dots_need_a_directory_before_them() {
     assert_eq!(errno(paths.stat("/missing/..")), Errno::ENOENT);
 }
 
-// spec: PATH-5
+// spec: PATH-6
 #[test]
 fn a_trailing_slash_demands_a_directory_and_follows() {
     let fixture = Fixture::new();
@@ -125,7 +125,7 @@ fn a_trailing_slash_demands_a_directory_and_follows() {
     paths.remove("/renamed/").unwrap();
 }
 
-// spec: PATH-6
+// spec: PATH-8
 #[test]
 fn each_directory_on_the_way_must_grant_search() {
     let fixture = Fixture::new();
@@ -145,7 +145,7 @@ fn each_directory_on_the_way_must_grant_search() {
     assert_eq!(errno(user.list("/closed")), Errno::EACCES);
 }
 
-// spec: PATH-7
+// spec: PATH-13
 #[test]
 fn errors_name_the_path_that_was_given() {
     let fixture = Fixture::new();
@@ -157,7 +157,7 @@ fn errors_name_the_path_that_was_given() {
     assert!(paths.rename("/here", "/no/such").unwrap_err().to_string().starts_with("/no/such: "));
 }
 
-// spec: PATH-8
+// spec: PATH-14
 #[test]
 fn every_reference_is_given_back_also_when_an_operation_fails() {
     let fixture = Fixture::new();
@@ -198,7 +198,7 @@ fn every_reference_is_given_back_also_when_an_operation_fails() {
     assert_eq!(fixture.count("SELECT count(*) FROM fs_inode"), 1, "nothing was left behind");
 }
 
-// spec: PATH-8
+// spec: PATH-14
 #[test]
 fn what_is_held_outlives_its_name() {
     let fixture = Fixture::new();

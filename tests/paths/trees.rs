@@ -28,7 +28,7 @@ fn deep(fixture: &Fixture, levels: usize) {
     drop(Reference::taken(&fixture.fs, fixture.fs.create(&root, parent.ino(), n("end"), 0o644).unwrap()));
 }
 
-// spec: PATH-16
+// spec: PATH-3 PATH-6
 #[test]
 fn a_walk_shows_a_directory_before_its_sorted_entries() {
     let fixture = Fixture::new();
@@ -48,7 +48,7 @@ fn a_walk_shows_a_directory_before_its_sorted_entries() {
     assert_eq!(errno(paths.walk("/missing").map(drop)), Errno::ENOENT);
 }
 
-// spec: PATH-16
+// spec: PATH-8
 #[test]
 fn a_walk_goes_on_after_a_directory_that_it_may_not_read() {
     let fixture = Fixture::new();
@@ -68,7 +68,7 @@ fn a_walk_goes_on_after_a_directory_that_it_may_not_read() {
     assert_eq!(found, ["/", "/a", "/a/x", "/closed", "/closed: permission denied", "/z"]);
 }
 
-// spec: PATH-16
+// spec: PATH-14
 #[test]
 fn a_walk_bears_that_the_tree_changes_under_it() {
     let fixture = Fixture::new();
@@ -90,7 +90,7 @@ fn a_walk_bears_that_the_tree_changes_under_it() {
     assert_eq!(fixture.fs.referenced_inodes(), 0);
 }
 
-// spec: PATH-16 PATH-17
+// spec: PATH-12 PATH-14
 #[test]
 fn trees_deeper_than_any_path_are_walked_and_removed() {
     let fixture = Fixture::new();
@@ -103,7 +103,7 @@ fn trees_deeper_than_any_path_are_walked_and_removed() {
     assert_eq!(fixture.fs.referenced_inodes(), 0);
 }
 
-// spec: PATH-17
+// spec: PATH-12
 #[test]
 fn remove_all_never_follows_symlinks() {
     let fixture = Fixture::new();
@@ -121,7 +121,7 @@ fn remove_all_never_follows_symlinks() {
     assert!(paths.exists("/kept/x").unwrap());
 }
 
-// spec: PATH-17
+// spec: PATH-12
 #[test]
 fn remove_all_empties_directories_larger_than_a_page() {
     let fixture = Fixture::new();
@@ -134,14 +134,19 @@ fn remove_all_empties_directories_larger_than_a_page() {
     assert_eq!(fixture.count("SELECT count(*) FROM fs_dentry"), 0);
 }
 
-// spec: PATH-17
+// spec: PATH-12
 #[test]
-fn remove_all_says_where_it_had_to_stop() {
+fn remove_all_removes_what_it_can_and_tells_the_first_error() {
     let fixture = Fixture::new();
     let paths = user(&fixture);
-    paths.write("/d/e/f", "").unwrap();
+    for file in ["/d/a/x", "/d/e/f", "/d/e/g", "/d/closed/h", "/d/z/y/x"] {
+        paths.write(file, "").unwrap();
+    }
     paths.chmod("/d/e", 0o500).unwrap();
+    paths.chmod("/d/closed", 0o300).unwrap();
     let error = paths.remove_all("/d").unwrap_err();
     assert_eq!(error.to_string(), "/d/e/f: permission denied");
+    let left = visited(root(&fixture).walk("/d").unwrap());
+    assert_eq!(left, ["0 /d", "1 /d/closed", "2 /d/closed/h", "1 /d/e", "2 /d/e/f", "2 /d/e/g"]);
     assert_eq!(fixture.fs.referenced_inodes(), 0);
 }

@@ -64,7 +64,7 @@ fn ids(calls: &[RecordedCall]) -> Vec<i64> {
     calls.iter().map(|call| call.id).collect()
 }
 
-// spec: TOOL-1 TOOL-2
+// spec: TOOL-1 TOOL-2 TOOL-3 TOOL-4
 #[test]
 fn a_core_reader_finds_the_columns_of_the_specification() {
     let fixture = Fixture::new();
@@ -99,7 +99,7 @@ fn a_core_reader_finds_the_columns_of_the_specification() {
     assert_eq!(rows[1], (some("search"), None, None, some("no network"), (-5, -5, 0)));
 }
 
-// spec: TOOL-3
+// spec: TOOL-4 TOOL-6
 #[test]
 fn finer_times_session_and_parent_come_back() {
     let fixture = Fixture::new();
@@ -123,7 +123,7 @@ fn finer_times_session_and_parent_come_back() {
     assert_eq!(fixture.tools().get(id + 1).unwrap(), None);
 }
 
-// spec: TOOL-3
+// spec: TOOL-6 TOOL-10
 #[test]
 fn the_two_rows_of_a_call_are_written_together_or_not_at_all() {
     let fixture = Fixture::new();
@@ -137,7 +137,7 @@ fn the_two_rows_of_a_call_are_written_together_or_not_at_all() {
     assert_eq!(fixture.ids(&Filter::default()).len(), 1);
 }
 
-// spec: TOOL-3
+// spec: TOOL-6 TOOL-9
 #[test]
 fn a_database_without_the_extension_is_read_and_gets_it_with_the_first_record() {
     let fixture = Fixture::new();
@@ -153,7 +153,7 @@ fn a_database_without_the_extension_is_read_and_gets_it_with_the_first_record() 
     assert_eq!(fixture.tools().get(1).unwrap().unwrap().session, None);
 }
 
-// spec: TOOL-4
+// spec: TOOL-5
 #[test]
 fn what_cannot_be_recorded_truly_is_refused() {
     let fixture = Fixture::new();
@@ -170,7 +170,7 @@ fn what_cannot_be_recorded_truly_is_refused() {
     assert!(fixture.ids(&Filter::default()).is_empty());
 }
 
-// spec: TOOL-5
+// spec: TOOL-3
 #[test]
 fn parameters_and_results_given_as_text_must_be_json() {
     let call = call("search", 1, 2);
@@ -181,7 +181,7 @@ fn parameters_and_results_given_as_text_must_be_json() {
     assert_eq!(Outcome::success_text("a").unwrap_err().errno(), Errno::EINVAL);
 }
 
-// spec: TOOL-6
+// spec: TOOL-12
 #[test]
 fn a_status_column_is_set_where_there_is_one() {
     let fixture = Fixture::with_status_column();
@@ -215,7 +215,7 @@ const WILD: &str = "INSERT INTO tool_calls
     (7, 'wild', NULL, NULL, NULL, 'odd', 1700000006, NULL, NULL),
     (8, 'wild', NULL, NULL, '', 'success', 1700000007, 1700000007, 0)";
 
-// spec: TOOL-7 TOOL-8
+// spec: TOOL-9
 #[test]
 fn every_shape_of_row_found_in_the_wild_is_understood() {
     use Status::{Failed, Pending, Success};
@@ -237,7 +237,7 @@ fn every_shape_of_row_found_in_the_wild_is_understood() {
     assert_eq!((of(Failed), of(Pending)), (vec![2, 6], vec![3, 7]));
 }
 
-// spec: TOOL-9
+// spec: TOOL-8 TOOL-9
 #[test]
 fn statistics_count_both_shapes_right() {
     let fixture = Fixture::with_status_column();
@@ -265,7 +265,7 @@ fn statistics_count_both_shapes_right() {
     assert_eq!(counts[1].name, "a");
 }
 
-// spec: TOOL-9
+// spec: TOOL-8
 #[test]
 fn a_tool_whose_calls_are_all_pending_has_no_average() {
     let fixture = Fixture::with_status_column();
@@ -274,7 +274,7 @@ fn a_tool_whose_calls_are_all_pending_has_no_average() {
     assert_eq!((slow.total, slow.successful, slow.failed, slow.average_duration_ms), (1, 0, 0, None));
 }
 
-// spec: TOOL-10
+// spec: TOOL-7 TOOL-9
 #[test]
 fn the_call_that_started_last_comes_first_however_it_was_stored() {
     let fixture = Fixture::with_status_column();
@@ -296,7 +296,7 @@ fn the_call_that_started_last_comes_first_however_it_was_stored() {
     assert_eq!(fixture.ids(&recorded), [2, 3, 5]);
 }
 
-// spec: TOOL-10
+// spec: TOOL-7
 #[test]
 fn since_leaves_its_own_instant_out_and_until_keeps_it_to_the_nanosecond() {
     let fixture = Fixture::new();
@@ -330,7 +330,7 @@ fn following_by_id_sees_every_call_once() {
     assert_eq!(seen, [1, 2, 3, 4, 5]);
 }
 
-// spec: TOOL-10
+// spec: TOOL-7
 #[test]
 fn filters_hold_together() {
     let fixture = Fixture::new();
@@ -354,7 +354,7 @@ fn filters_hold_together() {
     assert_eq!(fixture.ids(&Filter { name: Some("A".into()), ..filter }), [0; 0]);
 }
 
-// spec: TOOL-12
+// spec: TOOL-1 TOOL-10
 #[test]
 fn recording_never_changes_an_earlier_call() {
     let fixture = Fixture::new();
@@ -365,7 +365,7 @@ fn recording_never_changes_an_earlier_call() {
     assert_eq!(fixture.tools().get(first).unwrap(), before);
 }
 
-// spec: TOOL-1
+// spec: TOOL-10
 #[test]
 fn a_read_only_store_is_read_and_records_nothing() {
     let Fixture { directory, store } = Fixture::new();

@@ -43,7 +43,7 @@ impl<'a> Paths<'a> {
     /// ```
     pub fn create_dir_all(&self, path: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
-        at(path, || match self.resolver(path)?.making().directory()?.is_directory() {
+        at(path, || match self.resolver(path)?.directory()?.is_directory() {
             true => Ok(()),
             false => Err(Errno::EEXIST.into()),
         })
@@ -132,7 +132,8 @@ impl<'a> Paths<'a> {
     /// Removes what `path` names and everything below it. Symlinks are removed, never followed.
     ///
     /// # Errors
-    /// As [`remove`](Self::remove), with the path below at which it stopped.
+    /// As [`remove`](Self::remove), with the path below that it could not remove. What it can remove it
+    /// removes all the same, and then returns the first error.
     ///
     /// ```
     /// # use agentfs::{types::Caller, vfs::Paths, AgentFs, Options};

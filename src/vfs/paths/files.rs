@@ -1,19 +1,16 @@
 //! The content of files, by path.
 
-use super::resolve::{Found, Reference};
+use super::resolve::Reference;
 use super::{Follow, Paths, at};
 use crate::error::{Errno, Result};
-use crate::types::{Ino, Name, SetAttributes};
+use crate::types::{Name, SetAttributes, Uid};
 use crate::vfs::{OpenFlags, WriteFlags};
-
-/// Bytes of one read or write of the file system: others get their turn in between.
-const PIECE_BYTES: usize = 8 << 20;
 
 impl<'a> Paths<'a> {
     /// The whole content of a file.
     ///
     /// # Errors
-    /// EACCES, EISDIR, EINVAL (not a regular file), EIO.
+    /// EACCES, EISDIR, EINVAL (not a regular file), ENOMEM (larger than the memory), EIO.
     pub fn read(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
         self.read_range(path, 0, u64::MAX)
     }
@@ -41,30 +38,21 @@ impl<'a> Paths<'a> {
         at(path, || {
             let file = self.find(path, Follow::Yes)?;
             self.vfs.open(&self.caller, file.ino(), OpenFlags::READ)?;
-            self.read_pieces(file.ino(), offset, length)
+            let length = length.min(file.attributes().size.saturating_sub(offset));
+            let length = usize::try_from(length).map_err(|_| Errno::ENOMEM)?;
+            // A hole can be larger than the memory, and must not end the program.
+            Vec::<u8>::new().try_reserve_exact(length).map_err(|_| Errno::ENOMEM)?;
+            // In one call, so that what is found is of one time.
+            self.vfs.read(file.ino(), offset, length)
         })
     }
 
-    fn read_pieces(&self, file: Ino, offset: u64, length: u64) -> Result<Vec<u8>> {
-        let mut content = Vec::new();
-        loop {
-            let done = content.len() as u64;
-            let wanted = usize::try_from(length - done).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-            let Some(position) = offset.checked_add(done) else { return Ok(content) };
-            let mut piece = self.vfs.read(file, position, wanted)?;
-            let ended = piece.len() < wanted || wanted == 0;
-            content.append(&mut piece);
-            if ended {
-                return Ok(content);
-            }
-        }
-    }
-
     /// Replaces the content of a file, or makes it (with mode 0666 less the umask) and the
-    /// directories above it. It is not an atomic replacement: write beside and [`rename`](Self::rename) for that.
+    /// directories above it, in one step: whoever reads, also after a crash, finds the old content
+    /// or the new.
     ///
     /// # Errors
-    /// EACCES, EISDIR, EFBIG, ENOSPC, EROFS, EIO.
+    /// EACCES, EISDIR, EINVAL (not a regular file), EFBIG, ENOSPC, EROFS, EIO; then nothing has changed.
     ///
     /// ```
     /// # use agentfs::{types::Caller, vfs::Paths, AgentFs, Options};
@@ -81,17 +69,14 @@ impl<'a> Paths<'a> {
     pub fn write(&self, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         at(path, || {
-            let file = self.open_or_create(path, OpenFlags::WRITE | OpenFlags::TRUNCATE)?;
-            let mut offset = 0;
-            for piece in content.as_ref().chunks(PIECE_BYTES) {
-                offset = self.vfs.write(file.ino(), offset, piece, self.write_flags())?;
-            }
-            Ok(())
+            let place = self.resolver(path)?.file()?;
+            let missing = place.missing.iter().map(|name| Name::new(name)).collect::<Result<Vec<_>>>()?;
+            let name = Name::new(&place.name)?;
+            self.vfs.put(&self.caller, place.parent.ino(), &missing, name, content.as_ref())
         })
     }
 
-    /// Adds bytes at the end of a file, in one piece; makes it, and the directories above it, when it
-    /// is missing.
+    /// Adds bytes at the end of a file, in one step; makes it first when it is missing.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -102,20 +87,21 @@ impl<'a> Paths<'a> {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let fs = AgentFs::create(&folder.path().join("agent.db"), &Options::default())?;
     /// # let paths = Paths::new(&fs, Caller::root());
-    /// paths.append("/log/today", "one\n")?;
-    /// paths.append("/log/today", "two\n")?;
-    /// assert_eq!(paths.read("/log/today")?, b"one\ntwo\n");
+    /// paths.append("/log", "one\n")?;
+    /// paths.append("/log", "two\n")?;
+    /// assert_eq!(paths.read("/log")?, b"one\ntwo\n");
     /// # Ok(())
     /// # }
     /// ```
     pub fn append(&self, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         at(path, || {
-            let file = self.open_or_create(path, OpenFlags::WRITE)?;
+            let file = self.open_or_create(path)?;
             if content.as_ref().is_empty() {
                 return Ok(());
             }
-            let flags = self.write_flags() | WriteFlags::APPEND;
+            let mut flags = WriteFlags::APPEND;
+            flags.set(WriteFlags::CLEAR_SET_ID, self.caller.uid != Uid::ROOT);
             self.vfs.write(file.ino(), 0, content.as_ref(), flags).map(drop)
         })
     }
@@ -143,11 +129,16 @@ impl<'a> Paths<'a> {
         self.set_attributes(path, Follow::Yes, &changes).map(drop)
     }
 
-    fn open_or_create(&self, path: &[u8], flags: OpenFlags) -> Result<Reference<'a>> {
-        let existing = match self.resolver(path)?.making().find(Follow::Yes)? {
-            Found::Existing(file) => file,
-            Found::Missing { parent, name } => {
-                match self.vfs.create(&self.caller, parent.ino(), Name::new(&name)?, 0o666) {
+    fn open_or_create(&self, path: &[u8]) -> Result<Reference<'a>> {
+        let place = self.resolver(path)?.file()?;
+        if !place.missing.is_empty() {
+            return Err(Errno::ENOENT.into());
+        }
+        let existing = match place.existing {
+            Some(existing) => existing,
+            None => {
+                let name = Name::new(&place.name)?;
+                match self.vfs.create(&self.caller, place.parent.ino(), name, 0o666) {
                     Ok(attributes) => return Ok(Reference::taken(self.vfs, attributes)),
                     // Somebody else has made it meanwhile.
                     Err(error) if error.errno() == Errno::EEXIST => self.find(path, Follow::Yes)?,
@@ -155,11 +146,7 @@ impl<'a> Paths<'a> {
                 }
             }
         };
-        self.vfs.open(&self.caller, existing.ino(), flags)?;
+        self.vfs.open(&self.caller, existing.ino(), OpenFlags::WRITE)?;
         Ok(existing)
-    }
-
-    fn write_flags(&self) -> WriteFlags {
-        if self.caller.uid.0 == 0 { WriteFlags::empty() } else { WriteFlags::CLEAR_SET_ID }
     }
 }

@@ -1,11 +1,9 @@
 //! Paths over any [`Vfs`]: the operations that a program asks for, by name instead of by inode.
 //!
-//! Keeps PATH rules. Paths are bytes and relative ones count from the root, since there is no
+//! Keeps the PATH rules. Paths are bytes and relative ones count from the root, since there is no
 //! current directory. Permissions are those of the [`Caller`], checked by the file system below;
 //! this layer only knows how a path becomes an inode, and gives back every reference that it takes
-//! ([`Reference`]). An operation of several steps (make the parents, create, write) is several
-//! operations of the file system: each of them happens wholly or not at all, and none is durable
-//! before a [`sync`](Vfs::sync).
+//! ([`Reference`]). Nothing is durable before a [`sync`](Vfs::sync).
 
 mod entries;
 mod files;
@@ -15,7 +13,7 @@ mod walk;
 pub use resolve::{Follow, MAX_PATH_BYTES, MAX_SYMLINKS, Reference};
 pub use walk::{Walk, WalkEntry};
 
-use resolve::{Found, Resolver};
+use resolve::Resolver;
 
 use super::Vfs;
 use crate::error::{Errno, Result};
@@ -240,10 +238,7 @@ impl<'a> Paths<'a> {
     }
 
     fn find(&self, path: &[u8], follow: Follow) -> Result<Reference<'a>> {
-        match self.resolver(path)?.find(follow)? {
-            Found::Existing(found) => Ok(found),
-            Found::Missing { .. } => Err(Errno::ENOENT.into()),
-        }
+        self.resolver(path)?.find(follow)
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a path to an inode: components, symlinks, `.` and `..`, trailing slashes.
 //!
-//! Keeps PATH-1 to PATH-8, in the order of Linux's `path_lookupat`. Nothing recurses: symlink targets
+//! Keeps PATH-1 to PATH-8 and PATH-14, in the order of Linux's `path_lookupat`. Nothing recurses: symlink targets
 //! are put in front of the components that are still to come.
 
 use crate::error::{Errno, Result};
@@ -86,14 +86,23 @@ pub(super) struct Place<'a> {
     pub(super) slash: bool,
 }
 
-/// What is at the end of a path.
-pub(super) enum Found<'a> {
-    Existing(Reference<'a>),
-    /// Nothing; this is where it would be.
-    Missing {
-        parent: Reference<'a>,
-        name: Vec<u8>,
-    },
+/// Where a file is, or would be.
+pub(super) struct FilePlace<'a> {
+    pub(super) parent: Reference<'a>,
+    /// The directories that would have to be made in `parent`, each in the one before it.
+    pub(super) missing: Vec<Vec<u8>>,
+    /// In the last of these.
+    pub(super) name: Vec<u8>,
+    /// What is there; no symlink.
+    pub(super) existing: Option<Reference<'a>>,
+}
+
+/// What becomes of a directory on the way that does not exist.
+enum Missing {
+    Refused,
+    Made,
+    /// It is noted, with those below it; everything but the last component is then resolved.
+    Noted(Vec<Vec<u8>>),
 }
 
 pub(super) struct Resolver<'a, 'c> {
@@ -104,7 +113,7 @@ pub(super) struct Resolver<'a, 'c> {
     rest: Vec<Vec<u8>>,
     slash: bool,
     symlinks: u32,
-    making: bool,
+    missing: Missing,
 }
 
 impl<'a, 'c> Resolver<'a, 'c> {
@@ -126,15 +135,10 @@ impl<'a, 'c> Resolver<'a, 'c> {
             rest: Vec::new(),
             slash: false,
             symlinks: 0,
-            making: false,
+            missing: Missing::Refused,
         };
         resolver.prepend(path);
         Ok(resolver)
-    }
-
-    /// For what is to be made when it is missing: the directories on the way are made too.
-    pub(super) fn making(self) -> Self {
-        Self { making: true, ..self }
     }
 
     /// Everything but the last component.
@@ -143,10 +147,10 @@ impl<'a, 'c> Resolver<'a, 'c> {
         Ok(Place { parent: self.current, last, slash: self.slash })
     }
 
-    /// The whole path; when [making](Self::making), that of a file.
-    pub(super) fn find(mut self, follow: Follow) -> Result<Found<'a>> {
+    /// The whole path.
+    pub(super) fn find(mut self, follow: Follow) -> Result<Reference<'a>> {
         loop {
-            let name = match self.go_to_parent()? {
+            match self.go_to_parent()? {
                 Last::Root => break,
                 Last::Dot => {
                     self.check_search()?;
@@ -156,32 +160,54 @@ impl<'a, 'c> Resolver<'a, 'c> {
                     self.go_up()?;
                     break;
                 }
-                // What a slash follows is no file that could be made or opened for writing.
-                Last::Name(_) if self.making && self.slash => return Err(Errno::EISDIR.into()),
-                Last::Name(name) => name,
-            };
-            let found = match self.vfs.lookup(self.caller, self.current.ino(), Name::new(&name)?) {
-                Ok(attributes) => Reference::taken(self.vfs, attributes),
-                Err(error) if error.errno() == Errno::ENOENT => {
-                    return Ok(Found::Missing { parent: self.current, name });
+                Last::Name(name) => {
+                    let found = self.lookup(Name::new(&name)?)?;
+                    if !found.attributes().mode.is_symlink() || (follow == Follow::No && !self.slash) {
+                        self.current = found;
+                        break;
+                    }
+                    self.follow(&found)?;
                 }
-                Err(error) => return Err(error),
-            };
-            if found.attributes().mode.is_symlink() && (follow == Follow::Yes || self.slash) {
-                self.follow(&found)?;
-            } else {
-                self.current = found;
-                break;
             }
         }
-        if self.slash && !self.current.is_directory() {
-            return Err(Errno::ENOTDIR.into());
+        if self.slash {
+            self.check_directory()?
         }
-        Ok(Found::Existing(self.current))
+        Ok(self.current)
     }
 
-    /// The whole path, as directories.
+    /// The whole path, as that of a file which may have to be made.
+    pub(super) fn file(mut self) -> Result<FilePlace<'a>> {
+        self.missing = Missing::Noted(Vec::new());
+        loop {
+            let last = self.go_to_parent()?;
+            let Missing::Noted(missing) = &mut self.missing else { return Err(Errno::ENOENT.into()) };
+            let missing = std::mem::take(missing);
+            let name = match last {
+                Last::Name(name) if !self.slash => name,
+                // "." and ".." need a directory before them.
+                Last::Dot | Last::DotDot if !missing.is_empty() => return Err(Errno::ENOENT.into()),
+                _ => return Err(Errno::EISDIR.into()),
+            };
+            if !missing.is_empty() {
+                return Ok(FilePlace { parent: self.current, missing, name, existing: None });
+            }
+            let existing = match self.lookup(Name::new(&name)?) {
+                Ok(found) if found.attributes().mode.is_symlink() => {
+                    self.follow(&found)?;
+                    continue;
+                }
+                Ok(found) => Some(found),
+                Err(error) if error.errno() == Errno::ENOENT => None,
+                Err(error) => return Err(error),
+            };
+            return Ok(FilePlace { parent: self.current, missing: Vec::new(), name, existing });
+        }
+    }
+
+    /// The whole path, as directories, which are made where they are missing.
     pub(super) fn directory(mut self) -> Result<Reference<'a>> {
+        self.missing = Missing::Made;
         while let Some(component) = self.rest.pop() {
             self.step(&component)?;
         }
@@ -210,7 +236,13 @@ impl<'a, 'c> Resolver<'a, 'c> {
             b".." => self.go_up(),
             name => {
                 self.check_directory()?;
-                let found = self.lookup_or_make(Name::new(name)?)?;
+                let found = match self.lookup(Name::new(name)?) {
+                    Err(error) if error.errno() == Errno::ENOENT => match self.without(name)? {
+                        Some(made) => made,
+                        None => return Ok(()),
+                    },
+                    found => found?,
+                };
                 if found.attributes().mode.is_symlink() {
                     return self.follow(&found);
                 }
@@ -220,20 +252,28 @@ impl<'a, 'c> Resolver<'a, 'c> {
         }
     }
 
-    fn lookup_or_make(&self, name: Name<'_>) -> Result<Reference<'a>> {
-        let parent = self.current.ino();
-        let lookup = || self.vfs.lookup(self.caller, parent, name);
-        let attributes = match lookup() {
-            Err(error) if error.errno() == Errno::ENOENT && self.making => {
-                match self.vfs.mkdir(self.caller, parent, name, 0o777) {
-                    // Somebody else has made it meanwhile.
-                    Err(error) if error.errno() == Errno::EEXIST => lookup(),
-                    made => made,
-                }
+    fn lookup(&self, name: Name<'_>) -> Result<Reference<'a>> {
+        let found = self.vfs.lookup(self.caller, self.current.ino(), name)?;
+        Ok(Reference::taken(self.vfs, found))
+    }
+
+    /// Does about a missing directory what is to be done; gives it when it is there afterwards.
+    fn without(&mut self, component: &[u8]) -> Result<Option<Reference<'a>>> {
+        let name = Name::new(component)?;
+        match &mut self.missing {
+            Missing::Refused => Err(Errno::ENOENT.into()),
+            Missing::Made => match self.vfs.mkdir(self.caller, self.current.ino(), name, 0o777) {
+                // Somebody else has made it meanwhile.
+                Err(error) if error.errno() == Errno::EEXIST => self.lookup(name).map(Some),
+                made => Ok(Some(Reference::taken(self.vfs, made?))),
+            },
+            Missing::Noted(missing) => {
+                missing.push(component.to_vec());
+                missing.extend(self.rest.drain(1..).rev());
+                let dots = |component: &Vec<u8>| component == b"." || component == b"..";
+                if missing.iter().any(dots) { Err(Errno::ENOENT.into()) } else { Ok(None) }
             }
-            found => found,
-        };
-        Ok(Reference::taken(self.vfs, attributes?))
+        }
     }
 
     fn check_directory(&self) -> Result<()> {

@@ -206,7 +206,8 @@ impl<'a> Doomed<'a> {
     }
 }
 
-/// Removes the directory `top`, which is `name` in `parent`, with everything below it.
+/// Removes the directory `top`, which is `name` in `parent`, with everything below it; goes on after
+/// an error, and returns the first.
 pub(super) fn remove_all<'a>(
     vfs: &'a dyn Vfs,
     caller: &Caller,
@@ -216,24 +217,27 @@ pub(super) fn remove_all<'a>(
     path: &[u8],
 ) -> Result<()> {
     let mut path = path.to_vec();
+    let mut outcome = Ok(());
     let mut levels = vec![Doomed::new(vfs, caller, top, name, &path)?];
     while let Some(level) = levels.last_mut() {
         path.truncate(level.path_bytes);
-        let Some(entry) = level.next(vfs).map_err(|error| error.at_path(&path))? else {
-            let emptied = levels.pop();
-            let parent = levels.last().map_or(parent.ino(), |level| level.directory.ino());
-            if let Some(Doomed { name, .. }) = emptied {
-                let removed = Name::new(&name).and_then(|name| vfs.rmdir(caller, parent, name));
-                unless_gone(removed).map_err(|error| error.at_path(&path))?;
+        let directory = level.directory.ino();
+        let step = match level.next(vfs) {
+            Ok(Some(entry)) => {
+                push(&mut path, &entry.name);
+                remove_or_enter(vfs, caller, directory, &entry, &path).map(|below| levels.extend(below))
             }
-            continue;
+            ended => {
+                let emptied = levels.pop();
+                let parent = levels.last().map_or(parent.ino(), |level| level.directory.ino());
+                let remove = |level: Doomed<'_>| vfs.rmdir(caller, parent, Name::new(&level.name)?);
+                let removed = emptied.map_or(Ok(()), remove);
+                ended.map(drop).and(unless_gone(removed))
+            }
         };
-        push(&mut path, &entry.name);
-        let below = remove_or_enter(vfs, caller, level.directory.ino(), &entry, &path)
-            .map_err(|error| error.at_path(&path))?;
-        levels.extend(below);
+        outcome = outcome.and(step.map_err(|error| error.at_path(&path)));
     }
-    Ok(())
+    outcome
 }
 
 /// Removes an entry, or gives the directory that it is.

@@ -1,0 +1,254 @@
+//! `agentfs mount` and `agentfs unmount`, with the real kernel. Without /dev/fuse these tests do nothing.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{Outcome, Place};
+use crate::shows;
+
+/// A place whose mounts end with it.
+struct Mounted {
+    place: Place,
+    mountpoint: PathBuf,
+}
+
+impl Mounted {
+    /// None where there is no FUSE.
+    fn prepare() -> Option<Self> {
+        fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
+        let place = Place::with_demo();
+        let mountpoint = place.at("mnt");
+        fs::create_dir(&mountpoint).unwrap();
+        Some(Self { place, mountpoint })
+    }
+
+    fn files_left(&self) -> Vec<std::ffi::OsString> {
+        let mut names: Vec<_> = fs::read_dir(self.place.at(".agentfs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.place.run(["unmount", "--lazy", "mnt"]);
+    }
+}
+
+fn mount_line(mountpoint: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    mounts.lines().find(|line| line.contains(&*mountpoint.to_string_lossy())).map(str::to_owned)
+}
+
+// spec: MNT-7, MNT-8, CLI-3
+#[test]
+fn the_first_command_makes_mounts_and_says_what_to_try() {
+    let Some(mut mounted) = Mounted::prepare() else { return };
+    mounted.mountpoint = mounted.place.at("new/agent-fs");
+    let place = &mounted.place;
+    let seen = place.session(&["mount --create new ./new/agent-fs", "info new"]);
+    fs::write(mounted.mountpoint.join("hello.txt"), "hello\n").unwrap();
+    let more = place.session(&[
+        "fs cat new /hello.txt",
+        "unmount ./new/agent-fs",
+        "unmount ./new/agent-fs",
+        "fs cat new /hello.txt",
+    ]);
+    shows!("mount", seen + &more);
+    assert_eq!(mounted.files_left(), ["demo.db", "new.db"], "one file is left");
+    let again = place.run(["mount", "--create", "new", "./new/agent-fs", "--json"]).json();
+    assert_eq!((&again["created"], &again["read_only"]), (&false.into(), &false.into()));
+    place.run(["unmount", "./new/agent-fs", "--json"]).answer();
+}
+
+// spec: CLI-9, MNT-4, MNT-9
+#[test]
+fn commands_and_the_mount_see_each_other() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    place.run(["mount", "demo", "mnt"]).answer();
+    for round in 0..5 {
+        let text = format!("round {round}");
+        fs::write(mounted.mountpoint.join("from-mount"), &text).unwrap();
+        assert_eq!(place.run(["fs", "cat", "demo", "/from-mount"]).answer(), text, "without an fsync");
+        place.run(["fs", "write", "demo", "/from-command", &text]).answer();
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while fs::read_to_string(mounted.mountpoint.join("from-command")).ok().as_ref() != Some(&text) {
+            assert!(Instant::now() < deadline, "seen through the mount within a second");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let shown = place.run(["info", "demo", "--json"]).json();
+    assert_eq!(shown["mounted"]["mountpoint"], mounted.mountpoint.to_string_lossy().as_ref());
+    place.run(["unmount", "mnt"]).answer();
+    assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
+}
+
+// spec: MNT-7
+#[test]
+fn the_process_in_the_background_holds_on_to_nothing() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    // A descriptor that a script has left open is not kept for as long as the mount lives.
+    let script = format!("exec {} mount demo mnt --json 7>held --log log", env!("CARGO_BIN_EXE_agentfs"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(mounted.place.at(""));
+    let answer = Outcome::of(&mut command).json();
+    let process = PathBuf::from(format!("/proc/{}", answer["pid"]));
+    assert_eq!(fs::read_link(process.join("cwd")).unwrap(), Path::new("/"));
+    for (descriptor, leads_to) in
+        [("0", "/dev/null".into()), ("1", "/dev/null".into()), ("2", mounted.place.at("log"))]
+    {
+        assert_eq!(fs::read_link(process.join("fd").join(descriptor)).unwrap(), leads_to);
+    }
+    for descriptor in fs::read_dir(process.join("fd")).unwrap() {
+        let leads_to = fs::read_link(descriptor.unwrap().path()).unwrap_or_default();
+        assert_ne!(leads_to, mounted.place.at("held"));
+    }
+    let status = fs::read_to_string(process.join("stat")).unwrap();
+    let session = status.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned();
+    assert_eq!(session, answer["pid"].to_string(), "a session of its own");
+    let listed = mounted.place.run(["mount", "--json"]).json();
+    let ours = listed.as_array().unwrap().iter().find(|mount| mount["pid"] == answer["pid"]).unwrap();
+    assert_eq!((&ours["mountpoint"], &ours["state"]), (&answer["mountpoint"], &"alive".into()));
+    mounted.place.run(["unmount", "mnt"]).answer();
+}
+
+// spec: MNT-7, MNT-8
+#[test]
+fn in_the_foreground_a_signal_is_the_end() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM, rustix::process::Signal::HUP]
+    {
+        let mut child = mounted
+            .place
+            .command(["mount", "--foreground", "demo", "mnt"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("demo mounted at "), "{line}");
+        fs::write(mounted.mountpoint.join("file"), "text").unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(mount_line(&mounted.mountpoint), None);
+        assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
+        assert_eq!(mounted.place.run(["fs", "cat", "demo", "/file"]).answer(), "text");
+    }
+}
+
+// spec: MNT-5, MNT-10
+#[test]
+fn after_a_kill_the_same_command_mounts_again() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    let first = place.run(["mount", "demo", "mnt", "--json"]).json();
+    let file = fs::File::create(mounted.mountpoint.join("file")).unwrap();
+    file.sync_all().unwrap();
+    let pid = rustix::process::Pid::from_raw(first["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    drop(file);
+    while fs::metadata(&mounted.mountpoint).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(place.run(["fs", "ls", "demo"]).answer(), "file\n", "what was synced is there");
+    let listed = place.run(["mount", "--json"]).json();
+    let dead = listed.as_array().unwrap().iter().find(|mount| mount["mountpoint"] == first["mountpoint"]);
+    assert_eq!(dead.unwrap()["state"], "dead");
+    place.run(["mount", "--create", "demo", "mnt"]).answer();
+    assert!(mounted.mountpoint.join("file").exists());
+    place.run(["unmount", "mnt"]).answer();
+    assert_eq!(mounted.files_left(), ["demo.db"], "one file is left");
+}
+
+// spec: CLI-1, CLI-2, MNT-1, MNT-5
+#[test]
+fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    fs::create_dir_all(place.at("full/of")).unwrap();
+    fs::create_dir(place.at("other")).unwrap();
+    fs::write(place.at("file"), "").unwrap();
+    place.run(["mount", "demo", "mnt"]).answer();
+    shows!(
+        "refused-mounts",
+        place.session(&[
+            "mount demo missing",
+            "mount demo full",
+            "mount demo file",
+            "mount demo mnt",
+            "mount demo other",
+            "mount other-agent other",
+            "mount --create file.db full",
+            "unmount other",
+            "unmount missing",
+        ])
+    );
+    assert!(!place.at("file.db").exists(), "a mount that fails leaves no database behind");
+    // A mount for reading is no conflict.
+    place.run(["mount", "demo", "other", "--read-only"]).answer();
+    let refused = fs::write(place.at("other/file"), "").unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(rustix::io::Errno::ROFS.raw_os_error()));
+    place.run(["unmount", "other"]).answer();
+    place.run(["unmount", "mnt"]).answer();
+}
+
+// spec: CLI-1, MNT-13
+#[test]
+fn without_fuse_a_mount_says_so() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    // In a mount name space of its own, /dev/fuse is a device that no driver serves.
+    let script = format!(
+        "mknod no-fuse c 10 250 && mount --bind no-fuse /dev/fuse && exec {} mount demo mnt",
+        env!("CARGO_BIN_EXE_agentfs")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]).current_dir(mounted.place.at("")).stdin(Stdio::null());
+    let outcome = Outcome::of(&mut command);
+    assert_eq!((outcome.code, outcome.stderr.lines().count()), (9, 1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("/dev/fuse"), "{}", outcome.stderr);
+}
+
+// spec: CLI-14
+#[test]
+fn mount_8_and_fstab_mount_as_they_mount_anything() {
+    let Some(mounted) = Mounted::prepare() else { return };
+    let place = &mounted.place;
+    let helper = place.at("mount.agentfs");
+    symlink(env!("CARGO_BIN_EXE_agentfs"), &helper).unwrap();
+    let call = |program: &Path, arguments: &[&str]| {
+        Outcome::of(Command::new(program).args(arguments).current_dir(place.at("")).stdin(Stdio::null()))
+    };
+    let (database, directory) = (place.at(".agentfs/demo.db"), mounted.mountpoint.clone());
+    let (database, directory) = (database.to_str().unwrap(), directory.to_str().unwrap());
+
+    assert_eq!(call(&helper, &[database, directory, "-f"]).answer(), "");
+    assert_eq!(mount_line(&mounted.mountpoint), None, "-f only pretends");
+
+    let options = "rw,noatime,nosuid,nodev,nofail,_netdev,x-systemd.automount,default_permissions";
+    assert_eq!(call(&helper, &[database, directory, "-n", "-o", options]).answer(), "");
+    let line = mount_line(&mounted.mountpoint).unwrap();
+    assert!(line.contains("fuse.agentfs rw,nosuid,nodev,noatime"), "{line}");
+    place.run(["unmount", "mnt"]).answer();
+
+    let program = Path::new(env!("CARGO_BIN_EXE_agentfs"));
+    assert_eq!(call(program, &[database, directory, "-o", "ro"]).answer(), "");
+    assert!(mount_line(&mounted.mountpoint).unwrap().contains(" ro,"));
+    place.run(["unmount", "mnt"]).answer();
+
+    let unknown = call(program, &[database, directory, "-o", "frobnicate"]);
+    assert_eq!((unknown.code, unknown.stderr.lines().count()), (2, 1), "{}", unknown.stderr);
+    assert_eq!(mount_line(&mounted.mountpoint), None);
+    assert_eq!(call(&helper, &[database, directory, "-s", "-o", "frobnicate"]).answer(), "");
+    place.run(["unmount", "mnt"]).answer();
+}
