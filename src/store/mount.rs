@@ -45,7 +45,7 @@ impl Store {
             let MountHolder { pid, host, mountpoint, .. } = other;
             return Err(Error::database(self.path(), DatabaseProblem::Mounted { mountpoint, pid, host }));
         }
-        self.mutate(|session| {
+        let named = self.mutate(|session| {
             session.ensure_extension("ext_mount")?;
             session.execute(
                 "INSERT INTO ext_mount (id, pid, host, mountpoint, since) VALUES (1, ?, ?, ?, ?)
@@ -54,8 +54,12 @@ impl Store {
                 (holder.pid, &holder.host, &holder.mountpoint, holder.since),
             )?;
             Ok(())
-        })?;
-        self.barrier()?;
+        });
+        if let Err(error) = named.and_then(|()| self.barrier()) {
+            // Nobody is mounted; the error is what the caller must hear.
+            let _ = lock.release_mount();
+            return Err(error);
+        }
         self.shared.writer.lock().mounted = true;
         Ok(())
     }

@@ -166,6 +166,13 @@ fn a_version_of_an_extension_that_is_not_known_is_left_alone() {
     assert_eq!(errno(fixture.unlink(Ino::ROOT, "open")), Errno::EINVAL);
     assert_eq!((fixture.content(open), fixture.stat(open).nlink), (b"still here".to_vec(), 1));
     assert_eq!(errno(fs.sweep_orphans()), Errno::EINVAL);
+    fixture.foreign("UPDATE ext_registry SET version = 2 WHERE name = 'ext_mount'");
+    let holder =
+        agentfs::store::MountHolder { pid: 1, host: "here".into(), mountpoint: "/mnt".into(), since: 1 };
+    assert_eq!(errno(fs.store().claim_mount(&holder)), Errno::EINVAL);
+    let other = AgentFs::open(&fixture.path(), &fixture.options).unwrap();
+    assert!(!other.store().is_mounted_elsewhere());
+    other.close().unwrap();
     fixture.unlink(Ino::ROOT, "closed").unwrap();
     assert_eq!(fixture.names(Ino::ROOT), ["open"]);
 }
