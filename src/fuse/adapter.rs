@@ -34,7 +34,7 @@ pub(super) const TRUSTED: Duration = Duration::from_secs(86_400);
 /// How long the kernel may believe that a name does not exist; nothing takes that back.
 pub(super) const ABSENT: Duration = Duration::from_secs(1);
 /// The largest write and read, in bytes: the kernel's own limit of 256 pages.
-const MAX_TRANSFER: u32 = 1 << 20;
+pub(super) const MAX_TRANSFER: u32 = 1 << 20;
 /// Requests that nobody waits for (read-ahead, write-back) which may be under way at once.
 const MAX_BACKGROUND: u16 = 64;
 

@@ -15,6 +15,7 @@ use nix::mount::MntFlags;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
+use super::adapter::MAX_TRANSFER;
 use super::mountinfo::{self, Entry};
 use crate::error::{Error, MountProblem, Result};
 
@@ -37,6 +38,9 @@ impl Connection {
     pub(super) fn new(mountpoint: &Path) -> Result<Self> {
         let entry = mountinfo::at(mountpoint)?;
         let abort = entry.as_ref().and_then(|entry| abort_switch(entry.minor));
+        if let Some(entry) = &entry {
+            raise_read_ahead(entry.minor);
+        }
         Ok(Self { mountpoint: mountpoint.to_owned(), mount_id: entry.map(|entry| entry.id), abort })
     }
 
@@ -96,6 +100,15 @@ fn by_fusermount(mountpoint: &Path, lazy: bool) -> Result<()> {
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(if words.contains("busy") { Error::mount(mountpoint, MountProblem::Busy) } else { refused(words) })
+}
+
+/// Lets the kernel read ahead as much as one request can carry. In the INIT message it only accepts less than its own
+/// 128 KiB, which costs a third of the speed of a cold sequential read; only user 0 may raise that.
+fn raise_read_ahead(device_minor: u32) {
+    let knob = format!("/sys/class/bdi/0:{device_minor}/read_ahead_kb");
+    if let Err(error) = std::fs::write(&knob, (MAX_TRANSFER / 1024).to_string()) {
+        tracing::debug!(knob, %error, "read-ahead stays at the kernel's default");
+    }
 }
 
 /// Opens the switch of connection `number`. Where the control file system is not mounted, a

@@ -40,6 +40,8 @@ use crate::types::{GroupLimits, Options};
 
 /// What an operation writes at most beside the bytes that it charges, in pages.
 const PAGES_PER_OPERATION: u64 = 4;
+/// How long closing waits for another process before it leaves the log to that.
+const CLOSING_PATIENCE: Duration = Duration::from_millis(100);
 /// How long a writer that has just committed steps back for one that waits.
 const YIELD: Duration = Duration::from_millis(2);
 
@@ -416,6 +418,8 @@ impl Shared {
         if let Some(connection) = connection {
             if !self.read_only && !self.lock.is_mounted_elsewhere() {
                 // Best effort: with another process in the file it stays, and that process folds it in.
+                // So it is not worth a wait for one that stands still.
+                let _ = connection.busy_timeout(CLOSING_PATIENCE);
                 let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             }
             outcome = outcome.and(close(connection));

@@ -1,4 +1,4 @@
-//! `agentfs mount` and `agentfs unmount`, with the real kernel. Without /dev/fuse these tests do nothing.
+//! `agentfs mount` and `agentfs unmount`, with the real kernel: these tests need /dev/fuse.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,13 +17,13 @@ struct Mounted {
 }
 
 impl Mounted {
-    /// None where there is no FUSE.
-    fn prepare() -> Option<Self> {
-        fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
+    fn prepare() -> Self {
+        let device = fs::File::options().read(true).write(true).open("/dev/fuse");
+        assert!(device.is_ok(), "/dev/fuse: {device:?}; these tests mount file systems");
         let place = Place::with_demo();
         let mountpoint = place.at("mnt");
         fs::create_dir(&mountpoint).unwrap();
-        Some(Self { place, mountpoint })
+        Self { place, mountpoint }
     }
 
     fn files_left(&self) -> Vec<std::ffi::OsString> {
@@ -50,7 +50,7 @@ fn mount_line(mountpoint: &Path) -> Option<String> {
 // spec: MNT-7, MNT-8, CLI-3
 #[test]
 fn the_first_command_makes_mounts_and_says_what_to_try() {
-    let Some(mut mounted) = Mounted::prepare() else { return };
+    let mut mounted = Mounted::prepare();
     mounted.mountpoint = mounted.place.at("new/agent-fs");
     let place = &mounted.place;
     let seen = place.session(&["mount --create new ./new/agent-fs", "info new"]);
@@ -71,7 +71,7 @@ fn the_first_command_makes_mounts_and_says_what_to_try() {
 // spec: CLI-9, MNT-4, MNT-9
 #[test]
 fn commands_and_the_mount_see_each_other() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     let place = &mounted.place;
     place.run(["mount", "demo", "mnt"]).answer();
     for round in 0..5 {
@@ -94,7 +94,7 @@ fn commands_and_the_mount_see_each_other() {
 // spec: MNT-7
 #[test]
 fn the_process_in_the_background_holds_on_to_nothing() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     // A descriptor that a script has left open is not kept for as long as the mount lives.
     let script = format!("exec {} mount demo mnt --json 7>held --log log", env!("CARGO_BIN_EXE_agentfs"));
     let mut command = Command::new("sh");
@@ -123,7 +123,7 @@ fn the_process_in_the_background_holds_on_to_nothing() {
 // spec: MNT-7, MNT-8
 #[test]
 fn in_the_foreground_a_signal_is_the_end() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM, rustix::process::Signal::HUP]
     {
         let mut child = mounted
@@ -144,10 +144,10 @@ fn in_the_foreground_a_signal_is_the_end() {
     }
 }
 
-// spec: MNT-5, MNT-10
+// spec: MNT-2, MNT-5, MNT-10
 #[test]
 fn after_a_kill_the_same_command_mounts_again() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     let place = &mounted.place;
     let first = place.run(["mount", "demo", "mnt", "--json"]).json();
     let file = fs::File::create(mounted.mountpoint.join("file")).unwrap();
@@ -171,7 +171,7 @@ fn after_a_kill_the_same_command_mounts_again() {
 // spec: CLI-1, CLI-2, MNT-1, MNT-5
 #[test]
 fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     let place = &mounted.place;
     fs::create_dir_all(place.at("full/of")).unwrap();
     fs::create_dir(place.at("other")).unwrap();
@@ -203,7 +203,7 @@ fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
 // spec: CLI-1, MNT-13
 #[test]
 fn without_fuse_a_mount_says_so() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -222,7 +222,7 @@ fn without_fuse_a_mount_says_so() {
 // spec: CLI-14
 #[test]
 fn mount_8_and_fstab_mount_as_they_mount_anything() {
-    let Some(mounted) = Mounted::prepare() else { return };
+    let mounted = Mounted::prepare();
     let place = &mounted.place;
     let helper = place.at("mount.agentfs");
     symlink(env!("CARGO_BIN_EXE_agentfs"), &helper).unwrap();

@@ -173,6 +173,9 @@ macro_rules! shows {
             (r" {2,}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "  [time]"),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z {2,}", "[time]  "),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
+            // How many blocks a file has is for other tests.
+            (r"blocks: +\d+", "blocks:    [blocks]"),
+            (r#""blocks":\d+"#, r#""blocks":"[blocks]""#),
             (r"process \d+ on \S+", "process [pid] on [host]"),
             (r#""pid":\d+"#, r#""pid":"[pid]""#),
             (r"file size: +[\d.]+", "file size:         [bytes]"),
