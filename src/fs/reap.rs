@@ -90,8 +90,10 @@ impl Operation<'_> {
 
     /// Whether every listed inode is referred to; those are noted, so that they go with their last reference.
     fn nothing_to_sweep(&mut self) -> Result<bool> {
-        if self.session.extension("ext_orphan")? == Extension::Missing {
-            return Ok(false);
+        match self.session.extension("ext_orphan")? {
+            Extension::Known => {}
+            Extension::Missing => return Ok(false),
+            Extension::Unknown => return Err(Errno::EINVAL.into()),
         }
         let listed = self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
         let (referenced, free): (Vec<_>, Vec<_>) =
@@ -137,18 +139,15 @@ impl AgentFs {
     /// may call this; returns how many inodes were removed.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage), EBUSY.
+    /// [`Error::Storage`](crate::Error::Storage), EBUSY; EINVAL when the list is in a version that this program does
+    /// not know.
     pub fn sweep_orphans(&self) -> Result<usize> {
         // A mount asks after every foreign commit, and must not wait for the right to write each time.
         if self.read_operation(|operation| operation.nothing_to_sweep())? {
             return Ok(0);
         }
         let free = self.mutate(|operation| {
-            let list = operation.session.extension("ext_orphan")?;
-            if list == Extension::Unknown {
-                return Err(Errno::EINVAL.into());
-            }
-            if list == Extension::Missing {
+            if operation.session.extension("ext_orphan")? == Extension::Missing {
                 operation.search_orphans()?;
             }
             operation.unreferenced_orphans()
