@@ -298,16 +298,11 @@ impl Shared {
             self.open_group(&mut writer)?;
         }
         self.keep_room(&mut writer)?;
-        let connection = writer.connection()?;
-        execute(connection, "SAVEPOINT operation")?;
+        let savepoint = Savepoint::begin(writer.connection()?)?;
         let session = self.session(&writer)?;
         let outcome = operation(&session);
         let charged = session.charged();
-        let end = match &outcome {
-            Ok(_) => execute(connection, "RELEASE operation"),
-            Err(_) => execute(connection, "ROLLBACK TO operation")
-                .and_then(|()| execute(connection, "RELEASE operation")),
-        };
+        let end = if outcome.is_ok() { savepoint.keep() } else { savepoint.undo() };
         // SQLite gives the whole transaction up on some failures (a full disk, an I/O error).
         if writer.connection()?.is_autocommit() {
             let errno = outcome.as_ref().err().map_or(Errno::EIO, Error::errno);
@@ -448,6 +443,44 @@ impl Writer {
         self.allowance = 0;
         // What the layers above remember may come from the lost group.
         self.foreign_changes += 1;
+    }
+}
+
+/// What one operation does to the group, taken back as a whole unless it is kept: also when the operation
+/// panics, since what it leaves half done would be committed with the others.
+struct Savepoint<'a> {
+    connection: &'a Connection,
+    ended: bool,
+}
+
+impl<'a> Savepoint<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self> {
+        execute(connection, "SAVEPOINT operation")?;
+        Ok(Self { connection, ended: false })
+    }
+
+    fn keep(mut self) -> Result<()> {
+        self.ended = true;
+        execute(self.connection, "RELEASE operation")
+    }
+
+    fn undo(mut self) -> Result<()> {
+        self.ended = true;
+        execute(self.connection, "ROLLBACK TO operation")?;
+        execute(self.connection, "RELEASE operation")
+    }
+}
+
+impl Drop for Savepoint<'_> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        for sql in ["ROLLBACK TO operation", "RELEASE operation"] {
+            if let Err(error) = execute(self.connection, sql) {
+                tracing::error!(%error, "an operation that panicked could not be taken back");
+            }
+        }
     }
 }
 
