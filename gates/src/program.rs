@@ -215,13 +215,21 @@ impl Finished {
     }
 }
 
+/// The first and the last lines of each output: programs say what went wrong in one or the other place.
 fn last_words(stdout: &str, stderr: &str) -> String {
+    const FIRST: usize = 4;
+    const LAST: usize = 10;
     let mut text = String::new();
     for output in [stdout, stderr] {
         let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-        for line in &lines[lines.len().saturating_sub(12)..] {
-            text.push_str("\n      | ");
-            text.push_str(line);
+        let left_out = lines.len().saturating_sub(FIRST + LAST);
+        for (number, line) in lines.iter().enumerate() {
+            if number < FIRST || number >= FIRST + left_out {
+                text.push_str("\n      | ");
+                text.push_str(line);
+            } else if number == FIRST {
+                text.push_str("\n      | ...");
+            }
         }
     }
     text

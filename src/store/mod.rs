@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-5 (D1, D2, D3, D13): a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-14 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -8,6 +8,8 @@
 //! run on, and the group), then nothing; `syncer` (the connection that syncs) alone;
 //! `checkpointer` alone or after `writer`.
 
+#[cfg(test)]
+mod barrier_tests;
 mod checkpoint;
 mod connection;
 mod failure;
@@ -211,7 +213,7 @@ impl Store {
         self.shared.reserve_space(bytes)
     }
 
-    /// Returns when every mutation so far is on the disk (D2).
+    /// Returns when every mutation so far is on the disk (DUR-4).
     ///
     /// # Errors
     /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
@@ -254,7 +256,7 @@ impl Store {
     }
 
     /// Commits, syncs, folds the log into the main file and closes: one file is left unless another
-    /// process has the database open (D3).
+    /// process has the database open (OPEN-9).
     ///
     /// # Errors
     /// As [`barrier`](Self::barrier).
@@ -333,7 +335,7 @@ impl Shared {
         Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
     }
 
-    /// Begins the group, after stepping back for another process that waits (D13).
+    /// Begins the group, after stepping back for another process that waits (DUR-9).
     fn open_group(&self, writer: &mut Writer) -> Result<()> {
         if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
             std::thread::sleep(YIELD);

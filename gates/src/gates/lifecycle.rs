@@ -147,7 +147,9 @@ fn killed_mount(arena: &Arena, mount: &Mount) -> Result<()> {
     wait_until("the daemon is gone", SETTLE, || Ok(daemon_of(arena.agentfs()?, &mount.point)?.is_none()))?;
     ensure!(is_mounted(&mount.point)?, "a killed daemon left no dead mount");
     match fs::read_dir(&mount.point) {
+        // Aborted: the first answer of a connection whose other end has just gone.
         Err(error) if error.raw_os_error() == Some(nix::libc::ENOTCONN) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::ConnectionAborted => Ok(()),
         Err(error) => bail!("a dead mount answers {error}"),
         Ok(_) => bail!("a dead mount is listed"),
     }
