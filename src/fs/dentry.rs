@@ -1,6 +1,6 @@
 //! Rows of `fs_dentry`: names in directories.
 //!
-//! Keeps FS-NAME-1, FS-DIR-1: names are bytes, and the id of a row is the entry's position, so a
+//! Keeps FS-NAME-1, FS-NAME-4, FS-DIR-2: names are bytes, and the id of a row is the entry's position, so a
 //! rename keeps the row.
 
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Listing directories.
 //!
-//! Keeps FS-DIR rules: the position of an entry is the id of its row, which a rename keeps and no
+//! Keeps FS-DIR-1 to FS-DIR-8 and FS-LOOKUP-5: the position of an entry is the id of its row, which a rename keeps and no
 //! later entry gets again.
 
 use super::dentry;

@@ -15,7 +15,7 @@ use crate::types::{DeviceNumber, Gid, Ino, Mode, Timestamp, Uid};
 pub(super) struct Inode {
     pub(super) ino: Ino,
     pub(super) mode: Mode,
-    /// Dentries that name it. Of a directory this is never trusted (D7), except that 0 means removed.
+    /// Dentries that name it. Of a directory this is never trusted (FS-NLINK-3).
     pub(super) nlink: u32,
     pub(super) uid: Uid,
     pub(super) gid: Gid,

@@ -138,7 +138,7 @@ impl AgentFs {
     }
 
     /// Ends every reference, makes everything durable and closes the database, leaving a single
-    /// file (D3).
+    /// file (OPEN-9).
     ///
     /// # Errors
     /// EIO or ENOSPC when earlier operations could not be kept.

@@ -1,6 +1,7 @@
 //! Finding, adding and removing names.
 //!
-//! Keeps FS-LOOKUP, FS-CREATE, FS-LINK, FS-UNLINK and FS-RMDIR rules. The order of the checks is that
+//! Keeps FS-LOOKUP-1 to FS-LOOKUP-5, FS-CREATE-1 to FS-CREATE-8, FS-LINK-1, FS-LINK-2, FS-UNLINK-1 to
+//! FS-UNLINK-3, FS-RMDIR-1 to FS-RMDIR-4, FS-NLINK-3 to FS-NLINK-5. The order of the checks is that
 //! of Linux's `filename_create`, `may_create` and `may_delete`.
 
 use super::dentry;

@@ -1,6 +1,6 @@
 //! The end of an inode: when its last name is gone, and its last reference.
 //!
-//! Keeps FS-REAP rules (D8). `ext_orphan` lists inodes whose rows outlive their names, so that a
+//! Keeps FS-REAP-1 to FS-REAP-11 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
 //! mount can sweep what a crash left without searching the whole database.
 
 use super::dentry;
@@ -90,8 +90,10 @@ impl Operation<'_> {
 
     /// Whether every listed inode is referred to; those are noted, so that they go with their last reference.
     fn nothing_to_sweep(&mut self) -> Result<bool> {
-        if self.session.extension("ext_orphan")? == Extension::Missing {
-            return Ok(false);
+        match self.session.extension("ext_orphan")? {
+            Extension::Known => {}
+            Extension::Missing => return Ok(false),
+            Extension::Unknown => return Err(Errno::EINVAL.into()),
         }
         let listed = self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
         let (referenced, free): (Vec<_>, Vec<_>) =
@@ -137,7 +139,8 @@ impl AgentFs {
     /// may call this; returns how many inodes were removed.
     ///
     /// # Errors
-    /// [`Error::Storage`](crate::Error::Storage), EBUSY.
+    /// [`Error::Storage`](crate::Error::Storage), EBUSY; EINVAL when the list is in a version that this program does
+    /// not know.
     pub fn sweep_orphans(&self) -> Result<usize> {
         // A mount asks after every foreign commit, and must not wait for the right to write each time.
         if self.read_operation(|operation| operation.nothing_to_sweep())? {

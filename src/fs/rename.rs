@@ -1,6 +1,6 @@
 //! rename, with NOREPLACE and EXCHANGE.
 //!
-//! Keeps FS-RENAME rules. The order of the checks is that of Linux's `do_renameat2` and `vfs_rename`.
+//! Keeps FS-RENAME-1 to FS-RENAME-9, FS-PERM-5. The order of the checks is that of Linux's `do_renameat2` and `vfs_rename`.
 
 use super::dentry::{self, Dentry};
 use super::inode::Inode;

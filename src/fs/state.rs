@@ -1,6 +1,6 @@
 //! What a file system remembers beside the database: references, and answers that are dear to find.
 //!
-//! Keeps FS-REAP-1, FS-NLINK-2. Apart from the references, which only the holders know, all of it
+//! Keeps FS-REAP-1, FS-NLINK-2, FS-NLINK-6, FS-DIR-3, FS-DIR-8 and DUR-6. Apart from the references, which only the holders know, all of it
 //! can be found again in the database, and is dropped whenever another connection has changed it.
 
 use std::collections::{HashMap, HashSet};

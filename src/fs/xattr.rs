@@ -99,7 +99,8 @@ impl Operation<'_> {
             return Ok(());
         }
         let taken: i64 = self.session.row(LIST_BYTES, [ino.0 as i64], |row| row.get(0))?.unwrap_or(0);
-        let fits = taken + name.len() as i64 + 1 <= MAX_LIST_BYTES;
+        // Each name takes one byte more.
+        let fits = taken + (name.len() as i64) < MAX_LIST_BYTES;
         if fits { Ok(()) } else { Err(Errno::ENOSPC.into()) }
     }
 

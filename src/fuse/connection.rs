@@ -21,13 +21,16 @@ use crate::error::{Error, MountProblem, Result};
 
 /// Where the control files of FUSE connections usually are.
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
+/// How long a mount stays busy at most because of files that are closed already.
+const LETTING_GO: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(10);
 /// How long the dirty pages of a busy mount may take.
 const FLUSH_TIME: Duration = Duration::from_secs(10);
 
 /// A mount that this process serves.
 pub(super) struct Connection {
     pub(super) mountpoint: PathBuf,
-    mount_id: Option<u64>,
+    entry: Option<Entry>,
     /// The kernel's switch that cuts this very connection; opened while the connection certainly is
     /// ours, since its number may be given to another one later. None where it cannot be reached.
     abort: Option<File>,
@@ -41,7 +44,7 @@ impl Connection {
         if let Some(entry) = &entry {
             raise_read_ahead(entry.minor);
         }
-        Ok(Self { mountpoint: mountpoint.to_owned(), mount_id: entry.map(|entry| entry.id), abort })
+        Ok(Self { mountpoint: mountpoint.to_owned(), entry, abort })
     }
 
     /// Unmounts, unless that has happened already.
@@ -49,10 +52,7 @@ impl Connection {
     /// # Errors
     /// [`MountProblem::Busy`] without `lazy`; [`MountProblem::Refused`].
     pub(super) fn unmount(&self, lazy: bool) -> Result<()> {
-        match mountinfo::at(&self.mountpoint)? {
-            Some(entry) if Some(entry.id) == self.mount_id => detach(&entry, lazy),
-            _ => Ok(()),
-        }
+        self.entry.as_ref().map_or(Ok(()), |entry| detach(entry, lazy))
     }
 
     /// Has the kernel write back what it has of this mount. By a process of its own: one that waits for its
@@ -67,7 +67,7 @@ impl Connection {
                 let _ = flush.kill();
                 break;
             }
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(POLL);
         }
     }
 
@@ -78,15 +78,31 @@ impl Connection {
     }
 }
 
-/// Ends a mount of ours.
+/// Ends a mount of ours. One that is in use is tried for a moment longer: the kernel keeps a closed file's mount busy
+/// until we have answered its RELEASE.
 pub(super) fn detach(entry: &Entry, lazy: bool) -> Result<()> {
+    let deadline = Instant::now() + LETTING_GO;
+    loop {
+        if mountinfo::at(&entry.mountpoint)?.is_none_or(|found| found.id != entry.id) {
+            return Ok(());
+        }
+        match detach_now(&entry.mountpoint, lazy) {
+            Err(Error::Mount { problem: MountProblem::Busy, .. }) if Instant::now() < deadline => {
+                std::thread::sleep(POLL);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn detach_now(mountpoint: &Path, lazy: bool) -> Result<()> {
     let mut flags = MntFlags::UMOUNT_NOFOLLOW;
     flags.set(MntFlags::MNT_DETACH, lazy);
-    match nix::mount::umount2(&entry.mountpoint, flags) {
+    match nix::mount::umount2(mountpoint, flags) {
         Ok(()) => Ok(()),
-        Err(Errno::EBUSY) => Err(Error::mount(&entry.mountpoint, MountProblem::Busy)),
-        Err(Errno::EPERM) => by_fusermount(&entry.mountpoint, lazy),
-        Err(errno) => Err(Error::mount(&entry.mountpoint, MountProblem::Refused(errno.desc().into()))),
+        Err(Errno::EBUSY) => Err(Error::mount(mountpoint, MountProblem::Busy)),
+        Err(Errno::EPERM) => by_fusermount(mountpoint, lazy),
+        Err(errno) => Err(Error::mount(mountpoint, MountProblem::Refused(errno.desc().into()))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The database format: its DDL, its version, and how a database of another format is told apart.
 //!
-//! Keeps FMT-1 to FMT-6. The DDL that runs is the text of `spec/schema/`, byte for byte. Nothing here touches
+//! Keeps FMT-1 to FMT-4. The DDL that runs is the text of `spec/schema/`, byte for byte. Nothing here touches
 //! SQLite: [`Observed`] is what the store has read of a database, [`recognise`] what it means.
 
 use std::collections::{BTreeMap, BTreeSet};

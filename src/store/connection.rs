@@ -1,6 +1,6 @@
 //! Creating and opening the SQLite file: every pragma, and every way in which it can refuse.
 //!
-//! Keeps FMT-1 to FMT-6 and OPEN-1 to OPEN-6. Opening reads; it never changes `fs_config`, never migrates.
+//! Keeps FMT-1, FMT-2, FMT-6, FMT-7, FMT-10 and OPEN-1 to OPEN-8. Opening reads; it never changes `fs_config`, never migrates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, storage};
 use super::lock::LockFile;
+use super::session::bytes;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::schema::{self, Observed};
 use crate::types::{FileKind, Mode, Options};
@@ -272,8 +273,10 @@ impl Opener {
         key: &str,
         range: std::ops::RangeInclusive<i64>,
     ) -> Result<u32> {
+        let text =
+            |row: &rusqlite::Row<'_>| bytes(row, 0).map(|value| String::from_utf8_lossy(value).into_owned());
         let value: String = connection
-            .query_row("SELECT value FROM fs_config WHERE key = ?", [key], |row| row.get(0))
+            .query_row("SELECT value FROM fs_config WHERE key = ?", [key], text)
             .or_else(|error| match error {
                 rusqlite::Error::QueryReturnedNoRows => Ok("missing".to_owned()),
                 error => Err(error),

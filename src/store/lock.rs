@@ -1,5 +1,5 @@
 //! Two advisory locks on the database file itself, beside SQLite's own: who has it mounted for
-//! writing, and who waits to write (D13). They vanish with the process that holds them.
+//! writing, and who waits to write (DUR-9). They vanish with the process that holds them.
 //!
 //! Open-file-description locks on two bytes far behind any data. Closing *any* descriptor of a file
 //! makes the kernel drop this process's POSIX locks on it, SQLite's among them; so a descriptor

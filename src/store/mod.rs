@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-5 (D1, D2, D3, D13): a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-14 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -8,6 +8,8 @@
 //! run on, and the group), then nothing; `syncer` (the connection that syncs) alone;
 //! `checkpointer` alone or after `writer`.
 
+#[cfg(test)]
+mod barrier_tests;
 mod checkpoint;
 mod connection;
 mod failure;
@@ -211,7 +213,7 @@ impl Store {
         self.shared.reserve_space(bytes)
     }
 
-    /// Returns when every mutation so far is on the disk (D2).
+    /// Returns when every mutation so far is on the disk (DUR-4).
     ///
     /// # Errors
     /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
@@ -254,7 +256,7 @@ impl Store {
     }
 
     /// Commits, syncs, folds the log into the main file and closes: one file is left unless another
-    /// process has the database open (D3).
+    /// process has the database open (OPEN-9).
     ///
     /// # Errors
     /// As [`barrier`](Self::barrier).
@@ -296,16 +298,11 @@ impl Shared {
             self.open_group(&mut writer)?;
         }
         self.keep_room(&mut writer)?;
-        let connection = writer.connection()?;
-        execute(connection, "SAVEPOINT operation")?;
+        let savepoint = Savepoint::begin(writer.connection()?)?;
         let session = self.session(&writer)?;
         let outcome = operation(&session);
         let charged = session.charged();
-        let end = match &outcome {
-            Ok(_) => execute(connection, "RELEASE operation"),
-            Err(_) => execute(connection, "ROLLBACK TO operation")
-                .and_then(|()| execute(connection, "RELEASE operation")),
-        };
+        let end = if outcome.is_ok() { savepoint.keep() } else { savepoint.undo() };
         // SQLite gives the whole transaction up on some failures (a full disk, an I/O error).
         if writer.connection()?.is_autocommit() {
             let errno = outcome.as_ref().err().map_or(Errno::EIO, Error::errno);
@@ -333,7 +330,7 @@ impl Shared {
         Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
     }
 
-    /// Begins the group, after stepping back for another process that waits (D13).
+    /// Begins the group, after stepping back for another process that waits (DUR-9).
     fn open_group(&self, writer: &mut Writer) -> Result<()> {
         if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
             std::thread::sleep(YIELD);
@@ -446,6 +443,44 @@ impl Writer {
         self.allowance = 0;
         // What the layers above remember may come from the lost group.
         self.foreign_changes += 1;
+    }
+}
+
+/// What one operation does to the group, taken back as a whole unless it is kept: also when the operation
+/// panics, since what it leaves half done would be committed with the others.
+struct Savepoint<'a> {
+    connection: &'a Connection,
+    ended: bool,
+}
+
+impl<'a> Savepoint<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self> {
+        execute(connection, "SAVEPOINT operation")?;
+        Ok(Self { connection, ended: false })
+    }
+
+    fn keep(mut self) -> Result<()> {
+        self.ended = true;
+        execute(self.connection, "RELEASE operation")
+    }
+
+    fn undo(mut self) -> Result<()> {
+        self.ended = true;
+        execute(self.connection, "ROLLBACK TO operation")?;
+        execute(self.connection, "RELEASE operation")
+    }
+}
+
+impl Drop for Savepoint<'_> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        for sql in ["ROLLBACK TO operation", "RELEASE operation"] {
+            if let Err(error) = execute(self.connection, sql) {
+                tracing::error!(%error, "an operation that panicked could not be taken back");
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
-//! Who has the database mounted for writing: at most one process, known by name (D13).
+//! Who has the database mounted for writing: at most one process, known by name; and what a database has of
+//! the extension tables.
 //!
+//! Keeps MNT-1, MNT-2, FMT-4 and FMT-5.
 //! The lock on the file decides; the row in `ext_mount` only tells whom to name. After a kill the
 //! row may remain, and then means nothing.
 
@@ -43,7 +45,7 @@ impl Store {
             let MountHolder { pid, host, mountpoint, .. } = other;
             return Err(Error::database(self.path(), DatabaseProblem::Mounted { mountpoint, pid, host }));
         }
-        self.mutate(|session| {
+        let named = self.mutate(|session| {
             session.ensure_extension("ext_mount")?;
             session.execute(
                 "INSERT INTO ext_mount (id, pid, host, mountpoint, since) VALUES (1, ?, ?, ?, ?)
@@ -52,8 +54,12 @@ impl Store {
                 (holder.pid, &holder.host, &holder.mountpoint, holder.since),
             )?;
             Ok(())
-        })?;
-        self.barrier()?;
+        });
+        if let Err(error) = named.and_then(|()| self.barrier()) {
+            // Nobody is mounted; the error is what the caller must hear.
+            let _ = lock.release_mount();
+            return Err(error);
+        }
         self.shared.writer.lock().mounted = true;
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::LostGroups;
 use super::failure::storage;
 use crate::error::Result;
 
-/// Bytes that are stored in a TEXT column exactly as they are, UTF-8 or not (D6).
+/// Bytes that are stored in a TEXT column exactly as they are, UTF-8 or not (FMT-6).
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a>(pub &'a [u8]);
 

@@ -6,7 +6,7 @@ use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
-/// Syncs the write-ahead log to the disk (D2), through SQLite's own VFS.
+/// Syncs the write-ahead log to the disk (DUR-4), through SQLite's own VFS.
 ///
 /// In WAL mode with `synchronous=NORMAL` a commit is only written; this is what makes it durable.
 pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {

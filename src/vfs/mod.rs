@@ -1,6 +1,6 @@
 //! The interface between file systems and what speaks for them: inodes, bytes and errno.
 //!
-//! [`Vfs`] is implemented by [`AgentFs` and spoken by the FUSE adapter, the
+//! [`Vfs`] is implemented by [`AgentFs`](crate::AgentFs) and spoken by the FUSE adapter, the
 //! command line and the path-level API. It knows nothing of paths (resolution of components and
 //! symlinks is the caller's), of open file descriptions (a caller that may read or write was let in
 //! by [`Vfs::open`]), nor of caches.
@@ -348,7 +348,7 @@ pub trait Vfs: Send + Sync {
     /// EIO.
     fn statfs(&self) -> Result<FilesystemStatistics>;
 
-    /// Returns when everything done to `ino` is on the disk (DESIGN D2: all operations before it
+    /// Returns when everything done to `ino` is on the disk (DUR-4: all operations before it
     /// are too).
     ///
     /// # Errors

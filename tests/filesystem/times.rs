@@ -18,6 +18,10 @@ fn moved(before: &Attributes, after: &Attributes) -> String {
     times.into_iter().filter(|(_, moved)| *moved).map(|(name, _)| name).collect()
 }
 
+fn done<T: std::fmt::Debug>(outcome: agentfs::Result<T>) {
+    outcome.unwrap();
+}
+
 // spec: FS-TIME-2, FS-TIME-3, FS-TIME-8, FS-ALLOC-9, FS-TRUNC-4, FS-ATTR-1, FS-ATTR-5, FS-DATA-5, FS-LOOKUP-1
 #[test]
 fn each_operation_touches_its_times_and_no_others() {
@@ -52,22 +56,22 @@ fn each_operation_touches_its_times_and_no_others() {
     let none = SetAttributes::default();
     let rename = |from, to, flags| fixture.rename(from, to, flags).unwrap();
     let target = Target::new(b"t").unwrap();
-    check("create", "a:mc", &|| drop(fs.create(&caller, a, n("new"), 0o644).unwrap()));
-    check("mkdir", "b:mc", &|| drop(fs.mkdir(&caller, b, n("d"), 0o755).unwrap()));
-    check("symlink", "b:mc", &|| drop(fs.symlink(&caller, b, n("s"), target).unwrap()));
-    check("link", "b:mc file:c", &|| drop(fs.link(&caller, file, b, n("hard")).unwrap()));
+    check("create", "a:mc", &|| done(fs.create(&caller, a, n("new"), 0o644)));
+    check("mkdir", "b:mc", &|| done(fs.mkdir(&caller, b, n("d"), 0o755)));
+    check("symlink", "b:mc", &|| done(fs.symlink(&caller, b, n("s"), target)));
+    check("link", "b:mc file:c", &|| done(fs.link(&caller, file, b, n("hard"))));
     check("rename of one inode", "", &|| rename((a, "f"), (b, "hard"), RenameFlags::empty()));
     check("unlink", "b:mc file:c", &|| fixture.unlink(b, "hard").unwrap());
     check("rename", "a:mc b:mc file:c", &|| rename((a, "f"), (b, "f"), RenameFlags::empty()));
     check("exchange", "a:mc b:mc file:c other:c", &|| rename((b, "f"), (a, "other"), RenameFlags::EXCHANGE));
-    check("write", "file:mc", &|| drop(fs.write(file, 0, b"x", WriteFlags::empty()).unwrap()));
-    check("write of nothing", "", &|| drop(fs.write(file, 9, b"", WriteFlags::empty()).unwrap()));
-    check("late write", "", &|| drop(fs.write(file, 0, b"y", WriteFlags::KEEP_TIMES).unwrap()));
+    check("write", "file:mc", &|| done(fs.write(file, 0, b"x", WriteFlags::empty())));
+    check("write of nothing", "", &|| done(fs.write(file, 9, b"", WriteFlags::empty())));
+    check("late write", "", &|| done(fs.write(file, 0, b"y", WriteFlags::KEEP_TIMES)));
     check("fallocate", "file:mc", &|| fs.fallocate(file, 0, 1, FallocateMode::KEEP_SIZE).unwrap());
     let punch = FallocateMode::PUNCH_HOLE | FallocateMode::KEEP_SIZE;
     check("punching past the end", "file:mc", &|| fs.fallocate(file, 1000, 1, punch).unwrap());
-    check("copy", "file:a other:mc", &|| drop(fs.copy_file_range(file, 0, other, 0, 3).unwrap()));
-    check("copy of nothing", "", &|| drop(fs.copy_file_range(file, 7, other, 0, 3).unwrap()));
+    check("copy", "file:a other:mc", &|| done(fs.copy_file_range(file, 0, other, 0, 3)));
+    check("copy of nothing", "", &|| done(fs.copy_file_range(file, 7, other, 0, 3)));
     check("truncation to the same size", "file:mc", &|| set(SetAttributes { size: Some(7), ..none }));
     let truncate = OpenFlags::WRITE | OpenFlags::TRUNCATE;
     check("open with truncation", "file:mc", &|| fs.open(&caller, file, truncate).unwrap());
@@ -79,11 +83,11 @@ fn each_operation_touches_its_times_and_no_others() {
     let mode = XattrMode::Set;
     check("setxattr", "file:c", &|| fs.setxattr(&caller, file, b"user.a", b"1", mode).unwrap());
     check("removexattr", "file:c", &|| fs.removexattr(&caller, file, b"user.a").unwrap());
-    check("read at the end", "file:a", &|| drop(fs.read(file, 100, 1).unwrap()));
-    check("read of nothing", "", &|| drop(fs.read(other, 0, 0).unwrap()));
+    check("read at the end", "file:a", &|| done(fs.read(file, 100, 1)));
+    check("read of nothing", "", &|| done(fs.read(other, 0, 0)));
     let start = DirectoryPosition::START;
-    check("readdir", "inner:a", &|| drop(fs.readdir(inner, start, 1, false).unwrap()));
-    check("readlink", "link:a", &|| drop(fs.readlink(link).unwrap()));
+    check("readdir", "inner:a", &|| done(fs.readdir(inner, start, 1, false)));
+    check("readlink", "link:a", &|| done(fs.readlink(link)));
     check("what only looks", "", &|| {
         fixture.lookup(a, "f").map(|_| ()).unwrap_err();
         fixture.lookup(a, "other").unwrap();

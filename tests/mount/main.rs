@@ -7,4 +7,5 @@ mod foreign;
 mod permission;
 mod process;
 mod programs;
+mod settings;
 mod tree;

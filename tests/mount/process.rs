@@ -1,6 +1,6 @@
 //! Mounts that live in a process of their own: how they end.
 
-use agentfs::fuse::{MountState, list_mounts, unmount};
+use agentfs::fuse::{Mount, MountState, list_mounts, unmount};
 use agentfs::{Errno, Error};
 use rustix::process::Signal;
 
@@ -50,7 +50,7 @@ fn a_second_mount_is_refused_and_names_the_first() {
     let pid = daemon.child.id();
     let elsewhere = tempfile::tempdir().unwrap();
     let fs = std::sync::Arc::new(place.open());
-    let refused = agentfs::fuse::Mount::start(fs, elsewhere.path(), &place.options()).err().unwrap();
+    let refused = Mount::start(fs, elsewhere.path(), &place.options()).err().unwrap();
     assert_eq!(refused.errno(), Errno::EBUSY);
     let words = refused.to_string();
     let mountpoint = place.mountpoint().canonicalize().unwrap();
@@ -129,4 +129,39 @@ fn unmount_refuses_a_mount_in_use_and_what_is_no_mount() {
     drop(held);
     let refused = unmount(place.folder.path(), false).unwrap_err();
     assert_eq!(refused.errno(), Errno::EINVAL);
+}
+
+// spec: MNT-12
+#[test]
+fn the_end_of_a_mount_leaves_a_newer_one_at_its_place_alone() {
+    let first = Place::new();
+    let mountpoint = first.mountpoint();
+    let mount = Mount::start(first.open().into(), &mountpoint, &first.options()).unwrap();
+    unmount_by_another(&mountpoint);
+    let second = Place::new();
+    let newer = Mount::start(second.open().into(), &mountpoint, &second.options()).unwrap();
+    mount.unmounter().unmount().unwrap();
+    mount.unmounter().end();
+    mount.wait().unwrap();
+    std::fs::write(mountpoint.join("works"), b"").unwrap();
+    newer.unmounter().unmount().unwrap();
+    newer.wait().unwrap();
+    assert_eq!((first.files().len(), second.files().len()), (1, 1));
+}
+
+fn unmount_by_another(mountpoint: &std::path::Path) {
+    assert!(std::process::Command::new("fusermount3").arg("-u").arg(mountpoint).status().unwrap().success());
+}
+
+// spec: MNT-8, MNT-12
+#[test]
+fn mounting_and_unmounting_in_quick_succession_always_works() {
+    let mut mounted = Place::new().mount();
+    for round in 0..10 {
+        std::fs::write(mounted.path(&format!("file{round}")), b"x").unwrap();
+        let place = mounted.unmount();
+        assert_eq!(place.files(), ["agent.db"]);
+        mounted = place.mount();
+        assert_eq!(std::fs::read_dir(mounted.root()).unwrap().count(), round + 1);
+    }
 }

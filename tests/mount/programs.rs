@@ -145,3 +145,14 @@ fn a_listing_goes_on_from_any_position_that_it_gave() {
         assert_eq!(next.file_name(), entries[at + 1].file_name());
     }
 }
+
+// spec: MNT-17
+#[test]
+fn a_file_is_no_terminal_and_always_ready() {
+    let mounted = Mounted::new();
+    let file = File::options().create_new(true).read(true).write(true).open(mounted.path("file")).unwrap();
+    assert!(!std::io::IsTerminal::is_terminal(&file));
+    let mut wanted =
+        [rustix::event::PollFd::new(&file, rustix::event::PollFlags::IN | rustix::event::PollFlags::OUT)];
+    assert_eq!(rustix::event::poll(&mut wanted, None).unwrap(), 1);
+}

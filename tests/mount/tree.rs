@@ -41,7 +41,7 @@ fn content_survives_an_unmount() {
     assert!(fs::read(mounted.path("big")).unwrap() == content);
 }
 
-// spec: FS-REAP-1
+// spec: FS-REAP-1, MNT-18
 #[test]
 fn an_unlinked_open_file_keeps_its_bytes_and_goes_with_its_last_descriptor() {
     let mounted = Mounted::new();

@@ -117,3 +117,20 @@ fn the_log_does_not_grow_without_end() {
     }
     assert!(longest < 200 << 20, "the log reached {longest} bytes");
 }
+
+// spec: DUR-2
+#[test]
+fn an_operation_that_panics_leaves_no_trace_in_the_group() {
+    let fixture = Fixture::new();
+    fixture.file(Ino::ROOT, "before", b"");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        fixture.fs.store().mutate(|session| -> agentfs::Result<()> {
+            session.execute("DELETE FROM fs_dentry", [])?;
+            panic!("in the middle of an operation")
+        })
+    }));
+    assert!(panicked.is_err());
+    fixture.file(Ino::ROOT, "after", b"");
+    let fixture = fixture.reopen();
+    assert_eq!(fixture.names(Ino::ROOT), ["after", "before"]);
+}

@@ -3,6 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod crashes;
+mod format;
 mod groups;
+mod losses;
 mod opening;
+mod processes;
 mod sharing;

@@ -229,3 +229,64 @@ fn a_database_without_extension_tables_works_and_gets_them_when_needed() {
         .unwrap();
     assert_eq!(version, 1);
 }
+
+// spec: OPEN-4
+#[test]
+fn other_programs_choose_their_settings_within_bounds() {
+    let set = |key: &str, value: &str| {
+        let (folder, path) = closed();
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(&format!("UPDATE fs_config SET value = {value} WHERE key = '{key}'"))
+            .unwrap();
+        drop(connection);
+        (folder, path)
+    };
+    for (key, value) in [("chunk_size", "'4097'"), ("chunk_size", "'16777216'"), ("inline_threshold", "'0'")]
+    {
+        let (_folder, path) = set(key, value);
+        let fs = open(&path).unwrap();
+        let file = fs.create(&Caller::root(), Ino::ROOT, n("f"), 0o644).unwrap().ino;
+        fs.write(file, 5000, b"end", agentfs::vfs::WriteFlags::empty()).unwrap();
+        assert_eq!(fs.read(file, 4999, 10).unwrap(), b"\0end", "{key} {value}");
+        fs.close().unwrap();
+    }
+    for (key, value) in [
+        ("chunk_size", "'511'"),
+        ("chunk_size", "'16777217'"),
+        ("inline_threshold", "'65537'"),
+        ("chunk_size", "x'ff'"),
+    ] {
+        let (_folder, path) = set(key, value);
+        let DatabaseProblem::Config { key: named, .. } = problem(open(&path)) else {
+            panic!("{key} {value}")
+        };
+        assert_eq!(named, key);
+    }
+    let (_folder, path) = closed();
+    Connection::open(&path).unwrap().execute_batch("DELETE FROM fs_config WHERE key = 'chunk_size'").unwrap();
+    assert!(matches!(problem(open(&path)), DatabaseProblem::Config { .. }));
+}
+
+// spec: OPEN-9, OPEN-8
+#[test]
+fn with_another_opening_the_log_stays_until_that_one_closes() {
+    let fixture = Fixture::new();
+    let other = open(&fixture.path()).unwrap();
+    let Fixture { fs, folder, .. } = fixture;
+    fs.create(&Caller::root(), Ino::ROOT, n("f"), 0o644).unwrap();
+    fs.close().unwrap();
+    assert!(other.lookup(&Caller::root(), Ino::ROOT, n("f")).is_ok());
+    other.close().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+// spec: FMT-3
+#[test]
+fn a_stamp_without_the_tables_of_the_core_is_not_enough() {
+    for table in ["fs_config", "fs_dentry", "fs_data", "fs_symlink", "kv_store", "tool_calls"] {
+        let (_folder, path) = closed();
+        Connection::open(&path).unwrap().execute_batch(&format!("DROP TABLE {table}")).unwrap();
+        assert!(matches!(problem(open(&path)), DatabaseProblem::NotAgentFs(_)), "{table}");
+    }
+}

@@ -118,3 +118,23 @@ fn the_last_of_several_stores_leaves_one_file() {
     other.close().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+// spec: FS-REAP-5
+#[test]
+fn beside_a_mount_the_last_reference_of_another_removes_nothing() {
+    let fixture = Fixture::new();
+    fixture.fs.store().claim_mount(&holder("/mnt")).unwrap();
+    let open = fixture.file(Ino::ROOT, "open", b"still read").ino;
+    fixture.fs.sync().unwrap();
+    let other = second(&fixture);
+    assert_eq!(other.lookup(&Caller::root(), Ino::ROOT, n("open")).unwrap().ino, open);
+    other.unlink(&Caller::root(), Ino::ROOT, n("open")).unwrap();
+    other.forget(open, 1);
+    other.sync().unwrap();
+    assert_eq!(fixture.content(open), b"still read");
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 1);
+    other.close().unwrap();
+    fixture.fs.sweep_orphans().unwrap();
+    fixture.fs.forget(open, 1);
+    assert_eq!(errno(fixture.fs.getattr(open)), Errno::ENOENT);
+}

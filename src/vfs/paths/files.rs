@@ -38,12 +38,20 @@ impl<'a> Paths<'a> {
         at(path, || {
             let file = self.find(path, Follow::Yes)?;
             self.vfs.open(&self.caller, file.ino(), OpenFlags::READ)?;
-            let length = length.min(file.attributes().size.saturating_sub(offset));
-            let length = usize::try_from(length).map_err(|_| Errno::ENOMEM)?;
-            // A hole can be larger than the memory, and must not end the program.
-            Vec::<u8>::new().try_reserve_exact(length).map_err(|_| Errno::ENOMEM)?;
-            // In one call, so that what is found is of one time.
-            self.vfs.read(file.ino(), offset, length)
+            let mut size = file.attributes().size;
+            loop {
+                // In one call, so that what is found is of one time; one byte more than the file had tells
+                // whether it has grown since it was looked at.
+                let wanted = length.min(size.saturating_sub(offset).saturating_add(1));
+                let wanted = usize::try_from(wanted).map_err(|_| Errno::ENOMEM)?;
+                // A hole can be larger than the memory, and must not end the program.
+                Vec::<u8>::new().try_reserve_exact(wanted).map_err(|_| Errno::ENOMEM)?;
+                let found = self.vfs.read(file.ino(), offset, wanted)?;
+                if found.len() < wanted || found.len() as u64 == length {
+                    return Ok(found);
+                }
+                size = self.vfs.getattr(file.ino())?.size;
+            }
         })
     }
 

@@ -1,0 +1,144 @@
+//! What fails on the way to the disk: operations, groups, and what is said of it.
+
+use std::time::Duration;
+
+use agentfs::types::{Caller, Ino};
+use agentfs::vfs::{Vfs, WriteFlags};
+use agentfs::{Errno, Options};
+
+use crate::common::{Fixture, errno, n};
+
+/// A file system whose groups wait for a barrier.
+fn patient() -> Fixture {
+    Fixture::with(|options| {
+        options.group.idle = Duration::from_secs(3600);
+        options.group.age = Duration::from_secs(3600);
+    })
+}
+
+/// Makes the commit of the open group fail, as a full or failing disk does: with a foreign key that is
+/// checked then, in a table of another program.
+fn doom(fixture: &Fixture) {
+    fixture.fs.store().mutate(|session| session.execute("INSERT INTO doom VALUES (4711)", [])).unwrap();
+}
+
+fn doomable() -> Fixture {
+    let fixture = patient();
+    fixture.foreign("CREATE TABLE doom (ino INTEGER REFERENCES fs_inode(ino) DEFERRABLE INITIALLY DEFERRED)");
+    fixture.fs.store().read(|session| session.execute("PRAGMA foreign_keys = ON", [])).unwrap();
+    fixture
+}
+
+// spec: DUR-6, FMT-9
+#[test]
+fn a_lost_group_is_gone_and_reported_once_to_everyone_it_concerns() {
+    let fixture = doomable();
+    let fs = &fixture.fs;
+    let kept = fixture.file(Ino::ROOT, "kept", b"before").ino;
+    let apart = fixture.file(Ino::ROOT, "apart", b"").ino;
+    fs.sync().unwrap();
+    fs.write(kept, 0, b"after!", WriteFlags::empty()).unwrap();
+    let lost = fixture.file(Ino::ROOT, "lost", b"lost").ino;
+    doom(&fixture);
+    assert_eq!(errno(fs.fsync(kept)), Errno::EIO);
+    fs.fsync(kept).unwrap();
+    fs.fsync(apart).unwrap();
+    assert_eq!(errno(fs.fsync(lost)), Errno::EIO, "each inode is told");
+    assert_eq!(errno(fs.fsync(Ino::ROOT)), Errno::EIO, "the directory too");
+    assert_eq!(errno(fs.sync()), Errno::EIO);
+    fs.sync().unwrap();
+    fs.fsync(lost).unwrap();
+    assert_eq!(fixture.content(kept), b"before", "reads show what the database holds");
+    assert_eq!(fixture.names(Ino::ROOT), ["apart", "kept"]);
+    assert_eq!(errno(fs.getattr(lost)), Errno::ENOENT);
+    let next = fixture.file(Ino::ROOT, "next", b"").ino;
+    assert!(next > lost, "{lost} may still be known to somebody");
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.reopen().names(Ino::ROOT), ["apart", "kept", "next"]);
+}
+
+// spec: DUR-6
+#[test]
+fn a_group_that_is_lost_in_the_background_is_reported_by_the_next_fsync() {
+    let fixture = doomable();
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    fixture.fs.sync().unwrap();
+    fixture.fs.write(file, 0, b"x", WriteFlags::empty()).unwrap();
+    doom(&fixture);
+    // A barrier of the store alone, as the thread that commits in time.
+    assert_eq!(errno(fixture.fs.store().barrier()), Errno::EIO);
+    fixture.file(Ino::ROOT, "later", b"");
+    assert_eq!(errno(fixture.fs.fsync(file)), Errno::EIO);
+    fixture.fs.fsync(file).unwrap();
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.names(Ino::ROOT), ["f", "later"]);
+}
+
+// spec: DUR-6, FS-ERR-2
+#[test]
+fn a_statement_that_finds_the_disk_full_costs_the_group_and_says_so() {
+    let fixture = patient();
+    let fs = &fixture.fs;
+    let kept = fixture.file(Ino::ROOT, "kept", b"before").ino;
+    fs.sync().unwrap();
+    // What DUR-5 prevents in practice: SQLite gives the transaction up.
+    let limit =
+        fs.store().read(|session| session.row("PRAGMA max_page_count = 1", [], |row| row.get::<_, i64>(0)));
+    assert!(limit.unwrap().is_some_and(|pages| pages < 100));
+    fs.write(kept, 0, b"after!", WriteFlags::empty()).unwrap();
+    assert_eq!(errno(fs.write(kept, 0, &[1; 1 << 20], WriteFlags::empty())), Errno::ENOSPC);
+    assert_eq!(fixture.content(kept), b"before");
+    assert_eq!(errno(fs.fsync(kept)), Errno::ENOSPC);
+    assert_eq!(errno(fs.sync()), Errno::ENOSPC);
+    fs.fsync(kept).unwrap();
+    fs.sync().unwrap();
+    fixture.unlink(Ino::ROOT, "kept").unwrap();
+    assert_eq!(fixture.reopen().names(Ino::ROOT), Vec::<String>::new());
+}
+
+// spec: DUR-9
+#[test]
+fn whoever_waits_too_long_for_another_writer_is_told_busy() {
+    assert_eq!(Options::default().busy_timeout, Duration::from_secs(30));
+    let fixture = Fixture::with(|options| options.busy_timeout = Duration::from_millis(50));
+    fixture.fs.sync().unwrap();
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
+    assert_eq!(errno(fixture.fs.create(&Caller::root(), Ino::ROOT, n("f"), 0o644)), Errno::EBUSY);
+    assert!(start.elapsed() >= Duration::from_millis(50));
+    assert_eq!(fixture.names(Ino::ROOT), Vec::<String>::new(), "reading goes on");
+    other.execute_batch("COMMIT").unwrap();
+    fixture.file(Ino::ROOT, "f", b"");
+}
+
+// spec: DUR-3
+#[test]
+fn groups_are_short_unless_told_otherwise() {
+    let limits = Options::default().group;
+    assert_eq!((limits.idle, limits.age), (Duration::from_millis(10), Duration::from_millis(100)));
+    assert_eq!(limits.bytes, 8 << 20);
+}
+
+// spec: DUR-13
+#[test]
+fn a_barrier_with_nothing_to_do_writes_nothing() {
+    let fixture = patient();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    fixture.fs.sync().unwrap();
+    let state = |fixture: &Fixture| {
+        ["agent.db", "agent.db-wal"].map(|name| {
+            let metadata = std::fs::metadata(fixture.folder.path().join(name)).ok();
+            metadata.map(|metadata| (metadata.len(), metadata.modified().unwrap()))
+        })
+    };
+    let before = state(&fixture);
+    for _ in 0..3 {
+        fixture.fs.sync().unwrap();
+        fixture.fs.fsync(file).unwrap();
+    }
+    assert_eq!(state(&fixture), before);
+    let fixture = fixture.read_only();
+    fixture.fs.fsync(file).unwrap();
+    fixture.fs.sync().unwrap();
+}
