@@ -186,6 +186,9 @@ impl<'s> Chunks<'s> {
 
     /// How many chunks in the range are stored.
     pub(super) fn count(&self, range: Range<ChunkIndex>) -> Result<u64> {
+        if range.is_empty() {
+            return Ok(0);
+        }
         let parameters = (self.ino, range.start.sql(), range.end.sql());
         let count = self.session.row(COUNT, parameters, |row| row.get::<_, i64>(0))?;
         Ok(count.unwrap_or_default().cast_unsigned())
