@@ -41,6 +41,9 @@ const SAVE_CHUNKED: &str =
 /// less than loading the row, above all when its pages must be read from the file first.
 const SMALL_READ: u64 = 4;
 
+/// Bytes past which a read first asks whether there is memory for it.
+const LARGE_READ: usize = 16 << 20;
+
 /// Where a file's bytes are: `fs_inode.storage_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StorageKind {
@@ -88,13 +91,18 @@ impl<'s> Content<'s> {
     /// Up to `length` bytes at `offset`; fewer only at the end of the file.
     ///
     /// # Errors
-    /// ESTALE when the inode is gone, and what SQLite reports.
+    /// ESTALE when the inode is gone, ENOMEM, and what SQLite reports.
     pub(crate) fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let end = offset.saturating_add(length as u64).min(self.shape.size);
         if offset >= end {
             return Ok(Vec::new());
         }
-        let mut found = vec![0; (end - offset) as usize];
+        let length = (end - offset) as usize;
+        // A hole can be larger than the memory, and must not end the program.
+        if length > LARGE_READ {
+            Vec::<u8>::new().try_reserve_exact(length).map_err(|_| Errno::ENOMEM)?;
+        }
+        let mut found = vec![0; length];
         match self.shape.storage {
             StorageKind::Inline => copy_overlap(&mut found, offset, &self.load_inline()?, 0),
             StorageKind::Chunked => self.read_chunks(offset, &mut found)?,

@@ -63,11 +63,13 @@ pub(super) fn point(session: &Session<'_>, id: i64, ino: Ino) -> Result<()> {
     Ok(())
 }
 
-/// Name and inode of the entry `id`, if it is still in `parent`.
+/// Name and inode of the entry `id`, if it is still in `parent` and holds a name and a number.
 pub(super) fn at(session: &Session<'_>, id: i64, parent: Ino) -> Result<Option<(Vec<u8>, Ino)>> {
-    session.row(AT, (id, parent.0 as i64), |row| {
-        Ok((bytes(row, 0)?.to_vec(), Ino(row.get::<_, i64>(1)? as u64)))
-    })
+    let entry = session.row(AT, (id, parent.0 as i64), |row| {
+        let name = bytes(row, 0).ok().filter(|name| Name::new(name).is_ok()).map(<[u8]>::to_vec);
+        Ok(name.zip(row.get::<_, i64>(1).ok()))
+    })?;
+    Ok(entry.flatten().map(|(name, ino)| (name, Ino(ino as u64))))
 }
 
 /// The positions of all entries, ascending.

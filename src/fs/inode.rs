@@ -50,7 +50,8 @@ impl Inode {
     /// ENOENT; EIO for a row that no implementation may have written.
     pub(super) fn load(session: &Session<'_>, ino: Ino) -> Result<Self> {
         session
-            .row(LOAD, [ino.0 as i64], |row| Self::from_row(ino, row))?
+            // A column of another type, or out of range, is damage of this inode alone.
+            .row(LOAD, [ino.0 as i64], |row| Ok(Self::from_row(ino, row).unwrap_or(None)))?
             .ok_or(Error::Posix(Errno::ENOENT))?
             .ok_or(Error::Posix(Errno::EIO))
     }

@@ -173,12 +173,17 @@ impl AgentFs {
             // For the errors that come before EROFS; the connection refuses to write in any case.
             return self.store.read(|session| run(&mut self.operation(session, &mut state, room)));
         }
-        self.store.mutate(|session| {
+        state.begin();
+        let outcome = self.store.mutate(|session| {
             let mut operation = self.operation(session, &mut state, room);
             let outcome = run(&mut operation)?;
             operation.store_access_times()?;
             Ok(outcome)
-        })
+        });
+        if outcome.is_err() {
+            state.take_back();
+        }
+        outcome
     }
 
     fn operation<'a>(&'a self, session: &'a Session<'a>, state: &'a mut State, room: bool) -> Operation<'a> {

@@ -40,7 +40,7 @@ impl Operation<'_> {
     fn hand_out(&mut self, inode: &Inode, parent: Ino, name: Name<'_>) -> Result<Attributes> {
         let attributes = self.attributes(inode)?;
         self.state.note_place(inode, parent, name);
-        self.state.retain(inode.ino);
+        self.state.hand_out(inode.ino);
         Ok(attributes)
     }
 

@@ -24,6 +24,7 @@ const CHUNKS_AT_ONCE: i64 = 256;
 const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(ino) DO NOTHING";
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
 const ORPHANS: &str = "SELECT ino FROM ext_orphan";
+const IS_ORPHAN: &str = "SELECT 1 FROM ext_orphan WHERE ino = ?";
 // A full scan: once, for a database whose writer kept no list.
 const LIST_NAMELESS: &str = "INSERT OR IGNORE INTO ext_orphan (ino)
   SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
@@ -86,6 +87,12 @@ impl Operation<'_> {
         }
         self.state.forget_inode(ino);
         Ok(true)
+    }
+
+    /// Whether the database has `ino` as an inode without a name.
+    fn is_listed(&self, ino: Ino) -> Result<bool> {
+        Ok(self.session.extension("ext_orphan")? == Extension::Known
+            && self.session.row(IS_ORPHAN, [ino.0 as i64], |_| Ok(()))?.is_some())
     }
 
     /// Whether every listed inode is referred to; those are noted, so that they go with their last reference.
@@ -166,6 +173,11 @@ impl AgentFs {
                 // Somebody may have found it meanwhile: through a handle, since no name is left.
                 if operation.state.is_referenced(ino) {
                     operation.state.orphans.insert(ino);
+                    return Ok(true);
+                }
+                // When the group that took its last name was lost, it has that name again.
+                if !operation.is_listed(ino)? {
+                    operation.state.orphans.remove(&ino);
                     return Ok(true);
                 }
                 operation.remove_rows(ino)

@@ -44,8 +44,10 @@ pub(super) struct State {
     unreported: HashMap<Ino, Errno>,
     unreported_sync: Option<Errno>,
     last_number: Option<Ino>,
-    /// Until the next group is committed.
+    /// A group was lost, and with it perhaps what the database knew of numbers given out.
     numbers_lost: bool,
+    /// What the present operation has handed out a reference on.
+    handed_out: Option<Ino>,
 }
 
 impl State {
@@ -65,6 +67,24 @@ impl State {
     pub(super) fn retain(&mut self, ino: Ino) {
         if ino != Ino::ROOT {
             *self.references.entry(ino).or_default() += 1;
+        }
+    }
+
+    /// Takes the reference that the present operation hands out.
+    pub(super) fn hand_out(&mut self, ino: Ino) {
+        self.retain(ino);
+        self.handed_out = Some(ino);
+    }
+
+    /// An operation begins.
+    pub(super) fn begin(&mut self) {
+        self.handed_out = None;
+    }
+
+    /// The operation failed, perhaps only with its group: its caller will give nothing back.
+    pub(super) fn take_back(&mut self) {
+        if let Some(ino) = self.handed_out.take() {
+            self.release(ino, 1);
         }
     }
 
@@ -189,9 +209,6 @@ impl State {
 
     /// Takes over what became of the groups before the next operation joins one.
     pub(super) fn settle(&mut self, lost: LostGroups, committed: u64) {
-        if committed != self.touched_group {
-            self.numbers_lost = false;
-        }
         if lost.count != self.lost.count {
             self.lost = lost;
             self.numbers_lost = true;

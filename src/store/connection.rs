@@ -348,7 +348,8 @@ fn observe(connection: &Connection) -> rusqlite::Result<Observed> {
     let mut tables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut statement = connection.prepare(
         "SELECT tables.name, columns.name FROM sqlite_master AS tables
-         JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'",
+         JOIN pragma_table_info(tables.name) AS columns
+         WHERE tables.type = 'table' AND tables.rootpage > 0",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

@@ -190,9 +190,15 @@ impl Store {
     /// What `operation` returns.
     pub fn read<T>(&self, operation: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
         let mut writer = self.shared.writer.lock();
-        if writer.group.is_none() {
-            writer.notice_foreign_changes()?;
+        if writer.group.is_some() {
+            return operation(&self.shared.session(&writer)?);
         }
+        // One transaction, so that what others commit meanwhile does not come between two statements.
+        execute(writer.connection()?, "BEGIN")?;
+        let noticed = writer.notice_foreign_changes();
+        let connection = writer.connection()?;
+        let _snapshot = Snapshot { connection };
+        noticed?;
         operation(&self.shared.session(&writer)?)
     }
 
@@ -480,6 +486,21 @@ impl Drop for Savepoint<'_> {
             if let Err(error) = execute(self.connection, sql) {
                 tracing::error!(%error, "an operation that panicked could not be taken back");
             }
+        }
+    }
+}
+
+/// The state that a reading operation sees; left when the operation ends, also when it panics.
+struct Snapshot<'a> {
+    connection: &'a Connection,
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = execute(self.connection, "ROLLBACK")
+        {
+            tracing::error!(%error, "a reading operation could not be ended");
         }
     }
 }

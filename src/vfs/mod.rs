@@ -276,7 +276,7 @@ pub trait Vfs: Send + Sync {
     /// Reads up to `length` bytes at `offset`; fewer only at the end of the file.
     ///
     /// # Errors
-    /// EISDIR, EINVAL (neither regular file nor directory), EIO.
+    /// EISDIR, EINVAL (neither regular file nor directory), ENOMEM (more than the memory holds), EIO.
     fn read(&self, ino: Ino, offset: u64, length: usize) -> Result<Vec<u8>>;
 
     /// Writes all of `data` at `offset` and returns where the write ended (with APPEND, that is

@@ -168,3 +168,60 @@ fn a_sweep_takes_what_has_neither_name_nor_count() {
     fixture.foreign(&format!("UPDATE fs_inode SET nlink = 0 WHERE ino = {damaged}"));
     assert_eq!(fixture.fs.sweep_orphans().unwrap(), 0);
 }
+
+// spec: FS-LOOKUP-5, FS-NAME-1
+#[test]
+fn what_is_no_name_is_not_listed_and_hides_nothing() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    let file = fixture.file(directory, "f", b"content").ino;
+    for name in ["''", "'.'", "'..'", "'../up'", "'a/b'", "x'6100'", "hex(zeroblob(200))"] {
+        fixture.foreign(&format!(
+            "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ({name}, {directory}, {file})"
+        ));
+    }
+    fixture
+        .foreign(&format!("INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('x', {directory}, 'none')"));
+    assert_eq!(fixture.names(directory), ["f"]);
+    let entries = fixture.fs.readdir(directory, DirectoryPosition::START, usize::MAX, true).unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(errno(fixture.rmdir(Ino::ROOT, "d")), Errno::ENOTEMPTY, "an entry is an entry");
+}
+
+// spec: FS-LOOKUP-5
+#[test]
+fn an_inode_with_a_value_that_none_can_have_is_unusable_and_its_neighbours_are_not() {
+    let fixture = Fixture::new();
+    let directory = fixture.directory(Ino::ROOT, "d");
+    fixture.file(directory, "f", b"content");
+    let damage = [
+        "uid = -1",
+        "gid = 1 << 40",
+        "rdev = -1",
+        "size = -1",
+        "atime = 'noon'",
+        "nlink = 1.5",
+        "mode = x'00'",
+    ];
+    for change in damage {
+        let broken = fixture.file(directory, "broken", b"").ino;
+        fixture.foreign(&format!("UPDATE fs_inode SET {change} WHERE ino = {broken}"));
+        assert_eq!(errno(fixture.fs.getattr(broken)), Errno::EIO, "{change}");
+        assert_eq!(errno(fixture.lookup(directory, "broken")), Errno::EIO, "{change}");
+        assert_eq!(fixture.names(directory), ["f"], "{change}");
+        fixture.foreign(&format!("DELETE FROM fs_dentry WHERE ino = {broken}"));
+    }
+}
+
+// spec: FS-DATA-1, FS-ERR-2
+#[test]
+fn a_hole_larger_than_the_memory_is_not_read_at_once() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    let size = Some(i64::MAX as u64);
+    let changes = agentfs::types::SetAttributes { size, ..agentfs::types::SetAttributes::default() };
+    fixture.fs.setattr(&Caller::root(), file, &changes).unwrap();
+    assert_eq!(errno(fixture.fs.read(file, 0, usize::MAX)), Errno::ENOMEM);
+    assert_eq!(errno(fixture.fs.read(file, 0, 1 << 50)), Errno::ENOMEM);
+    assert_eq!(fixture.fs.read(file, 0, 7).unwrap(), b"content");
+}

@@ -150,3 +150,24 @@ fn remove_all_removes_what_it_can_and_tells_the_first_error() {
     assert_eq!(left, ["0 /d", "1 /d/closed", "2 /d/closed/h", "1 /d/e", "2 /d/e/f", "2 /d/e/g"]);
     assert_eq!(fixture.fs.referenced_inodes(), 0);
 }
+
+// spec: PATH-12
+#[test]
+fn a_directory_that_lies_in_itself_does_not_hold_a_walk_or_a_removal_for_ever() {
+    let fixture = Fixture::new();
+    let paths = root(&fixture);
+    paths.write("/d/inner/f", "").unwrap();
+    paths.write("/d/z", "").unwrap();
+    let (directory, inner) = (paths.stat("/d").unwrap().ino, paths.stat("/d/inner").unwrap().ino);
+    fixture.foreign(&format!(
+        "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('again', {inner}, {directory})"
+    ));
+    let found: Vec<_> = paths.walk("/d").unwrap().take(100).collect();
+    let errors: Vec<_> = found.iter().filter_map(|entry| entry.as_ref().err()).collect();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].errno(), Errno::ELOOP);
+    assert_eq!(errors[0].to_string().split(':').next(), Some("/d/inner/again"));
+    assert_eq!(found.len(), 5, "{found:?}");
+    assert_eq!(errno(paths.remove_all("/d")), Errno::ELOOP);
+    assert!(!paths.exists("/d/inner/f").unwrap() && !paths.exists("/d/z").unwrap(), "the rest is removed");
+}

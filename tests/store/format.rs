@@ -176,3 +176,15 @@ fn a_version_of_an_extension_that_is_not_known_is_left_alone() {
     fixture.unlink(Ino::ROOT, "closed").unwrap();
     assert_eq!(fixture.names(Ino::ROOT), ["open"]);
 }
+
+// spec: FMT-8
+#[test]
+fn a_virtual_table_of_a_module_that_is_not_here_is_tolerated() {
+    let fixture = Fixture::new();
+    fixture.file(Ino::ROOT, "f", b"");
+    fixture.foreign(
+        "PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_master VALUES ('table', 'v', 'v', 0, 'CREATE VIRTUAL TABLE v USING vectors(x)')",
+    );
+    assert_eq!(fixture.reopen().names(Ino::ROOT), ["f"]);
+}

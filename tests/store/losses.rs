@@ -25,7 +25,6 @@ fn doom(fixture: &Fixture) {
 fn doomable() -> Fixture {
     let fixture = patient();
     fixture.foreign("CREATE TABLE doom (ino INTEGER REFERENCES fs_inode(ino) DEFERRABLE INITIALLY DEFERRED)");
-    fixture.fs.store().read(|session| session.execute("PRAGMA foreign_keys = ON", [])).unwrap();
     fixture
 }
 
@@ -141,4 +140,61 @@ fn a_barrier_with_nothing_to_do_writes_nothing() {
     let fixture = fixture.read_only();
     fixture.fs.fsync(file).unwrap();
     fixture.fs.sync().unwrap();
+}
+
+// spec: DUR-6, FS-REAP-1
+#[test]
+fn a_file_whose_removal_was_lost_outlives_its_last_reference() {
+    let fixture = doomable();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    fixture.fs.sync().unwrap();
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    doom(&fixture);
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    fixture.fs.forget(file, 1);
+    assert_eq!(fixture.lookup(Ino::ROOT, "f").unwrap().nlink, 1);
+    assert_eq!(fixture.content(file), b"content");
+    // And goes when it is removed again.
+    fixture.fs.forget(file, 1);
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+}
+
+// spec: DUR-6, FMT-9
+#[test]
+fn a_lost_number_stays_used_up_also_after_groups_that_make_nothing() {
+    let fixture = doomable();
+    let kept = fixture.file(Ino::ROOT, "kept", b"").ino;
+    fixture.fs.sync().unwrap();
+    let lost = fixture.file(Ino::ROOT, "lost", b"").ino;
+    doom(&fixture);
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    for content in [b"1", b"2"] {
+        fixture.fs.write(kept, 0, content, WriteFlags::empty()).unwrap();
+        fixture.fs.sync().unwrap();
+    }
+    let next = fixture.file(Ino::ROOT, "next", b"").ino;
+    assert!(next > lost, "{next} may still be known to somebody as the lost file {lost}");
+}
+
+// spec: DUR-6, FS-REAP-2
+#[test]
+fn an_operation_that_fails_with_its_group_takes_no_reference() {
+    let fixture = Fixture::with(|options| {
+        options.group.idle = Duration::from_secs(3600);
+        options.group.age = Duration::from_secs(3600);
+        options.group.bytes = 512 << 10;
+    });
+    fixture.foreign("CREATE TABLE doom (ino INTEGER REFERENCES fs_inode(ino) DEFERRABLE INITIALLY DEFERRED)");
+    doom(&fixture);
+    let full = (0..100).find_map(|i| {
+        fixture
+            .fs
+            .create(&Caller::root(), Ino::ROOT, n(&format!("f{i}")), 0o644)
+            .err()
+            .map(|error| (i, error))
+    });
+    let (made, error) = full.expect("the group is full at some time");
+    assert_eq!(error.errno(), Errno::EIO);
+    assert_eq!(fixture.fs.referenced_inodes(), made, "what was handed out before, and not what failed");
 }

@@ -66,6 +66,29 @@ fn what_another_store_committed_is_seen_and_memory_of_the_old_state_is_dropped()
     assert_eq!(fixture.fs.store().foreign_changes().unwrap(), after, "our own commits are not foreign");
 }
 
+// spec: DUR-10
+#[test]
+fn a_reading_operation_sees_one_state_while_others_commit() {
+    let fixture = Fixture::new();
+    fixture.fs.sync().unwrap();
+    let other = second(&fixture);
+    let count = |session: &agentfs::store::Session<'_>| {
+        session.row("SELECT COUNT(*) FROM fs_inode", [], |row| row.get::<_, i64>(0))
+    };
+    let (before, after) = fixture
+        .fs
+        .store()
+        .read(|session| {
+            let before = count(session)?;
+            create(&other, "meanwhile")?;
+            other.sync()?;
+            Ok((before, count(session)?))
+        })
+        .unwrap();
+    assert_eq!(before, after);
+    assert!(fixture.lookup(Ino::ROOT, "meanwhile").is_ok(), "the next one sees the new state");
+}
+
 fn holder(mountpoint: &str) -> MountHolder {
     MountHolder { pid: 4711, host: "here".into(), mountpoint: mountpoint.into(), since: 1 }
 }

@@ -3,6 +3,7 @@
 //! A tree can be deeper than any path is long, so that both go down by inode, keep their place in
 //! a vector instead of on the stack, and hold one reference for each level.
 
+use std::collections::HashSet;
 use std::vec::IntoIter;
 
 use super::ListEntry;
@@ -45,6 +46,8 @@ pub struct Walk<'a> {
     /// The directory that was yielded last, to be entered next.
     entered: Option<Reference<'a>>,
     levels: Vec<Level<'a>>,
+    /// The directories of `levels`. In a damaged database one of them can lie below itself.
+    above: HashSet<Ino>,
 }
 
 struct Level<'a> {
@@ -56,7 +59,8 @@ struct Level<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(vfs: &'a dyn Vfs, caller: Caller, path: &[u8], start: Reference<'a>) -> Self {
         let path = path.to_vec();
-        Self { vfs, caller, path, start: Some(start), entered: None, levels: Vec::new() }
+        let (levels, above) = (Vec::new(), HashSet::new());
+        Self { vfs, caller, path, start: Some(start), entered: None, levels, above }
     }
 
     /// Leaves out what is below the directory that was yielded last.
@@ -87,6 +91,7 @@ impl<'a> Walk<'a> {
 
     fn enter(&mut self, directory: Reference<'a>) -> Result<()> {
         let entries = list(self.vfs, &self.caller, directory.ino())?.into_iter();
+        self.above.insert(directory.ino());
         self.levels.push(Level { directory, entries, path_bytes: self.path.len() });
         Ok(())
     }
@@ -98,6 +103,7 @@ impl<'a> Walk<'a> {
         }
         let found = self.vfs.lookup(&self.caller, parent, Name::new(&entry.name)?);
         match found.map(|attributes| Reference::taken(self.vfs, attributes)) {
+            Ok(found) if self.above.contains(&found.ino()) => Err(Errno::ELOOP.into()),
             Ok(found) => Ok(found.is_directory().then_some(found)),
             // Removed since it was listed.
             Err(error) if error.errno() == Errno::ENOENT => Ok(None),
@@ -125,6 +131,8 @@ impl Iterator for Walk<'_> {
             let level = self.levels.last_mut()?;
             self.path.truncate(level.path_bytes);
             let Some(entry) = level.entries.next() else {
+                let ended = level.directory.ino();
+                self.above.remove(&ended);
                 self.levels.pop();
                 continue;
             };
@@ -218,6 +226,7 @@ pub(super) fn remove_all<'a>(
 ) -> Result<()> {
     let mut path = path.to_vec();
     let mut outcome = Ok(());
+    let mut above = HashSet::from([top.ino()]);
     let mut levels = vec![Doomed::new(vfs, caller, top, name, &path)?];
     while let Some(level) = levels.last_mut() {
         path.truncate(level.path_bytes);
@@ -225,10 +234,14 @@ pub(super) fn remove_all<'a>(
         let step = match level.next(vfs) {
             Ok(Some(entry)) => {
                 push(&mut path, &entry.name);
-                remove_or_enter(vfs, caller, directory, &entry, &path).map(|below| levels.extend(below))
+                remove_or_enter(vfs, caller, directory, &entry, &path, &above).map(|below| {
+                    above.extend(below.iter().map(|below| below.directory.ino()));
+                    levels.extend(below);
+                })
             }
             ended => {
                 let emptied = levels.pop();
+                above.remove(&directory);
                 let parent = levels.last().map_or(parent.ino(), |level| level.directory.ino());
                 let remove = |level: Doomed<'_>| vfs.rmdir(caller, parent, Name::new(&level.name)?);
                 let removed = emptied.map_or(Ok(()), remove);
@@ -240,17 +253,19 @@ pub(super) fn remove_all<'a>(
     outcome
 }
 
-/// Removes an entry, or gives the directory that it is.
+/// Removes an entry, or gives the directory that it is, unless it is one of those `above`.
 fn remove_or_enter<'a>(
     vfs: &'a dyn Vfs,
     caller: &Caller,
     parent: Ino,
     entry: &DirectoryEntry,
     path: &[u8],
+    above: &HashSet<Ino>,
 ) -> Result<Option<Doomed<'a>>> {
     let name = Name::new(&entry.name)?;
     if entry.kind == FileKind::Directory {
         match vfs.lookup(caller, parent, name).map(|attributes| Reference::taken(vfs, attributes)) {
+            Ok(found) if above.contains(&found.ino()) => return Err(Errno::ELOOP.into()),
             Ok(found) if found.is_directory() => {
                 return Doomed::new(vfs, caller, found, &entry.name, path).map(Some);
             }
