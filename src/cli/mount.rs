@@ -323,7 +323,7 @@ impl Log {
 
 fn begin(database: &Path, mountpoint: &Path, settings: &MountSettings) -> Result<fuse::Mount, Failure> {
     let fs = Arc::new(AgentFs::open(database, &settings.database_options())?);
-    let options = settings.mount_options(database.to_string_lossy().into_owned());
+    let options = settings.mount_options(database.as_os_str().to_owned());
     Ok(fuse::Mount::start(fs, mountpoint, &options)?)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The value has a text form (`-o` options), in which it goes on to the process that serves the mount.
 
+use std::ffi::OsString;
 use std::fmt;
 
 use super::exit::Failure;
@@ -93,7 +94,7 @@ impl MountSettings {
     }
 
     /// How the library mounts it; `source` is what the list of mounts shows.
-    pub(crate) fn mount_options(&self, source: String) -> MountOptions {
+    pub(crate) fn mount_options(&self, source: OsString) -> MountOptions {
         let mut options = MountOptions::new(source);
         options.read_only = self.read_only;
         options.allow_other = self.allow_other;

@@ -25,6 +25,7 @@ use fuser::{
 use super::barrier::Barriers;
 use super::convert::{self, Ownership};
 use super::known::KnownInodes;
+use super::notify::Kernel;
 use super::placement::Placement;
 use crate::types::{Caller, Ino};
 use crate::vfs::Vfs;
@@ -42,6 +43,7 @@ const MAX_BACKGROUND: u16 = 64;
 pub(super) struct Adapter {
     pub(super) vfs: Arc<dyn Vfs>,
     pub(super) known: Arc<KnownInodes>,
+    pub(super) kernel: Arc<Kernel>,
     pub(super) barriers: Barriers,
     pub(super) owner: Ownership,
     pub(super) placement: Placement,
@@ -340,7 +342,7 @@ impl Filesystem for Adapter {
 
     fn fallocate(
         &self,
-        _: &Request,
+        request: &Request,
         ino: INodeNo,
         _: FileHandle,
         offset: u64,
@@ -348,7 +350,7 @@ impl Filesystem for Adapter {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.serve("fallocate", ino, || self.allocate(Ino(ino.0), offset, length, mode, reply));
+        self.serve("fallocate", ino, || self.allocate(request, Ino(ino.0), offset, length, mode, reply));
     }
 
     fn lseek(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: i64, whence: i32, reply: ReplyLseek) {
@@ -357,7 +359,7 @@ impl Filesystem for Adapter {
 
     fn copy_file_range(
         &self,
-        _: &Request,
+        request: &Request,
         from: INodeNo,
         _: FileHandle,
         from_offset: u64,
@@ -369,6 +371,6 @@ impl Filesystem for Adapter {
         reply: ReplyWrite,
     ) {
         let (source, target) = ((Ino(from.0), from_offset), (Ino(to.0), to_offset));
-        self.serve("copy_file_range", to, || self.copy_range(source, target, length, reply));
+        self.serve("copy_file_range", to, || self.copy_range(request, source, target, length, reply));
     }
 }

@@ -6,10 +6,12 @@
 //! another user would stop working: who may come in is the kernel's decision. And as root it drops the
 //! subtype, so that the mount could not be told from any other.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -62,7 +64,7 @@ fn mount(device: &File, mountpoint: &Path, options: &MountOptions) -> nix::Resul
         option.apply(&mut flags);
     }
     // The names are arguments of their own, so that nothing in them can pass for an option.
-    nix::mount::mount(Some(options.fs_name.as_str()), mountpoint, Some(TYPE), flags, Some(data.as_str()))
+    nix::mount::mount(Some(options.fs_name.as_os_str()), mountpoint, Some(TYPE), flags, Some(data.as_str()))
 }
 
 fn by_fusermount(mountpoint: &Path, options: &MountOptions) -> Result<OwnedFd> {
@@ -99,17 +101,24 @@ fn by_fusermount(mountpoint: &Path, options: &MountOptions) -> Result<OwnedFd> {
     }
 }
 
-fn fusermount_options(options: &MountOptions) -> String {
-    let escaped = options.fs_name.replace('\\', "\\\\").replace(',', "\\,");
-    let mut words = vec![format!("fsname={escaped}"), "subtype=agentfs".into(), "default_permissions".into()];
-    let mut add = |wanted: bool, word: &str| words.extend(wanted.then(|| word.to_owned()));
+fn fusermount_options(options: &MountOptions) -> OsString {
+    let mut list = b"fsname=".to_vec();
+    for &byte in options.fs_name.as_bytes() {
+        if matches!(byte, b'\\' | b',') {
+            list.push(b'\\');
+        }
+        list.push(byte);
+    }
+    let mut words = vec!["", "subtype=agentfs", "default_permissions"];
+    let mut add = |wanted: bool, word| words.extend(wanted.then_some(word));
     add(options.allow_other, "allow_other");
     add(options.read_only, "ro");
     // fusermount3 itself insists on nosuid and nodev.
     for option in &options.kernel {
         add(!matches!(option, KernelOption::Suid | KernelOption::Dev), option.word());
     }
-    words.join(",")
+    list.extend_from_slice(words.join(",").as_bytes());
+    OsString::from_vec(list)
 }
 
 fn receive_descriptor(from: &UnixStream) -> io::Result<Option<OwnedFd>> {

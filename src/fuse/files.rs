@@ -1,7 +1,7 @@
 //! Requests about one inode: attributes, content, statistics.
 //!
-//! Keeps MNT-22 (a cached write that arrives late never moves a time that was set after it) and MNT-35 (a
-//! mount that shows one owner does not change owners).
+//! Keeps MNT-22 (a cached write that arrives late never moves a time that was set after it), MNT-35 (a
+//! mount that shows one owner does not change owners) and MNT-38 (set-id bits fall with the content).
 
 use fuser::{
     FileHandle, FopenFlags, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyLseek, ReplyOpen, ReplyStatfs,
@@ -13,7 +13,7 @@ use nix::libc;
 use super::adapter::{Adapter, TRUSTED};
 use super::convert;
 use crate::error::{Errno, Result};
-use crate::types::{Attributes, Ino, MAX_NAME_BYTES, SetAttributes};
+use crate::types::{Attributes, Ino, MAX_NAME_BYTES, Mode, SetAttributes};
 use crate::vfs::{SeekTo, WriteFlags};
 
 /// The largest count that the reply of a copy can carry, in whole pages.
@@ -111,16 +111,58 @@ impl Adapter {
             flags |= WriteFlags::CLEAR_SET_ID;
         }
         self.known.touch(ino);
+        let set_id = flags.contains(WriteFlags::CLEAR_SET_ID) && self.has_set_id(ino);
         match self.vfs.write(ino, offset, data, flags) {
-            Ok(_) => reply.written(data.len() as u32),
+            Ok(_) => {
+                if set_id {
+                    self.show_mode_anew(ino);
+                }
+                reply.written(data.len() as u32);
+            }
             Err(error) => reply.error(convert::errno("write", ino.0, &error)),
         }
     }
 
-    pub(super) fn allocate(&self, ino: Ino, offset: u64, length: u64, mode: i32, reply: ReplyEmpty) {
+    fn has_set_id(&self, ino: Ino) -> bool {
+        let attributes = self.vfs.getattr(ino);
+        attributes.is_ok_and(|of| of.mode.permissions() & (Mode::SET_UID | Mode::SET_GID) != 0)
+    }
+
+    /// After set-id bits have fallen: a kernel that leaves that to us does not take it for a change of the mode that it
+    /// has cached.
+    fn show_mode_anew(&self, ino: Ino) {
+        if let Err(error) = self.kernel.expire_attributes(ino) {
+            tracing::debug!(%ino, %error, "the kernel did not take an invalidation");
+        }
+    }
+
+    /// What a change of the content by somebody unprivileged takes away, where the kernel has no flag to say so.
+    fn drop_set_id(&self, request: &Request, ino: Ino) -> Result<()> {
+        let present = self.vfs.getattr(ino)?.mode.permissions();
+        let group = if present & 0o010 == 0 { 0 } else { Mode::SET_GID };
+        let kept = present & !(Mode::SET_UID | group);
+        if request.uid() == 0 || kept == present {
+            return Ok(());
+        }
+        let changes = SetAttributes { permissions: Some(kept), ..SetAttributes::default() };
+        self.vfs.setattr(&Self::caller(request), ino, &changes)?;
+        self.show_mode_anew(ino);
+        Ok(())
+    }
+
+    pub(super) fn allocate(
+        &self,
+        request: &Request,
+        ino: Ino,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
         self.known.touch(ino);
-        let outcome =
-            convert::fallocate_mode(mode).and_then(|mode| self.vfs.fallocate(ino, offset, length, mode));
+        let outcome = convert::fallocate_mode(mode)
+            .and_then(|mode| self.vfs.fallocate(ino, offset, length, mode))
+            .and_then(|()| self.drop_set_id(request, ino));
         match outcome {
             Ok(()) => reply.ok(),
             Err(error) => reply.error(convert::errno("fallocate", ino.0, &error)),
@@ -140,9 +182,17 @@ impl Adapter {
     }
 
     /// The kernel has written both files' dirty pages back before.
-    pub(super) fn copy_range(&self, from: (Ino, u64), to: (Ino, u64), length: u64, reply: ReplyWrite) {
+    pub(super) fn copy_range(
+        &self,
+        request: &Request,
+        from: (Ino, u64),
+        to: (Ino, u64),
+        length: u64,
+        reply: ReplyWrite,
+    ) {
         self.known.touch(to.0);
-        match self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY)) {
+        let copied = self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY));
+        match copied.and_then(|copied| self.drop_set_id(request, to.0).map(|()| copied)) {
             Ok(copied) => reply.written(copied as u32),
             Err(error) => reply.error(convert::errno("copy_file_range", to.0.0, &error)),
         }

@@ -114,6 +114,7 @@ impl Mount {
             let adapter = Adapter {
                 vfs: Arc::clone(&vfs),
                 known: Arc::clone(&known),
+                kernel: Arc::clone(&kernel),
                 barriers: Barriers::start(Arc::clone(&vfs), Arc::clone(&kernel), workers)?,
                 owner: Ownership { uid: options.uid, gid: options.gid },
                 placement: Placement::new(options.pin),
@@ -299,14 +300,11 @@ fn end_at_signal(mut signals: Signals, unmounter: &Unmounter) {
 /// The mount point as an absolute path, if a mount may be made there.
 fn check_mountpoint(mountpoint: &Path, database: &Path, options: &MountOptions) -> Result<PathBuf> {
     let refuse = |problem| Err(Error::mount(mountpoint, problem));
-    let mut examined = std::fs::metadata(mountpoint);
-    if examined.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotConnected) {
-        mounts::remove_dead(mountpoint)?;
-        examined = std::fs::metadata(mountpoint);
-    }
-    let metadata = match examined {
+    mounts::remove_dead(mountpoint)?;
+    let metadata = match std::fs::metadata(mountpoint) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return refuse(MountProblem::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => return refuse(MountProblem::Dead),
         Err(error) => return Err(Error::host("examine", mountpoint, error)),
     };
     if !metadata.is_dir() {

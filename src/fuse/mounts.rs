@@ -4,6 +4,7 @@
 //! the database is at rest, and removes also what a killed program left).
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -76,8 +77,10 @@ pub fn unmount(mountpoint: &Path, lazy: bool) -> Result<()> {
         return Err(Error::mount(mountpoint, MountProblem::NotMounted));
     };
     let dead = state(&entry) == MountState::Dead;
+    // With a bind mount the same file system is in several places; its program goes on until the last one is gone.
+    let elsewhere = mountinfo::ours()?.iter().any(|other| other.minor == entry.minor && other.id != entry.id);
     detach(&entry, lazy || dead)?;
-    if lazy || dead || entry.read_only {
+    if lazy || dead || elsewhere || entry.read_only {
         return Ok(());
     }
     let deadline = Instant::now() + CLOSING_TIME;
@@ -91,12 +94,16 @@ pub fn unmount(mountpoint: &Path, lazy: bool) -> Result<()> {
     Ok(())
 }
 
-/// Takes away what a killed program left at `mountpoint`.
+/// Takes away what killed programs left at `mountpoint`, if anything. The mount is asked, since the kernel goes on to
+/// answer from its cache what it knows of the root of a dead one.
 pub(super) fn remove_dead(mountpoint: &Path) -> Result<()> {
-    match find(mountpoint)? {
-        Some(entry) => detach(&entry, true),
-        None => Err(Error::mount(mountpoint, MountProblem::Dead)),
+    while let Some(entry) = find(mountpoint)? {
+        if answer(&entry.mountpoint) != MountState::Dead {
+            break;
+        }
+        detach(&entry, true)?;
     }
+    Ok(())
 }
 
 /// A dead mount point cannot be looked at, so its path is made absolute without touching it.
@@ -111,7 +118,7 @@ fn find(mountpoint: &Path) -> Result<Option<Entry>> {
     }
     match mountpoint.canonicalize() {
         Ok(absolute) => mountinfo::at(&absolute),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotConnected) => Ok(None),
         Err(error) => Err(Error::host("examine", mountpoint, error)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Written by hand because fuser 0.18 cannot ask for a name to *expire*: a name that is dropped takes
 //! its directory out of the tree, and a process whose working directory it is loses its path. An
-//! expired one is only looked up again. Never called by a worker nor under a lock: the
+//! expired one is only looked up again. With one exception never called by a worker, and never under a lock: the
 //! kernel may first have to write dirty pages back to us, or wait for a FORGET to be read.
 
 use std::fs::File;
@@ -31,6 +31,16 @@ impl Kernel {
         let mut body = [0; 24];
         body[..8].copy_from_slice(&ino.0.to_ne_bytes());
         // Offset 0 and length 0: everything.
+        self.send(INVALIDATE_INODE, &[&body])
+    }
+
+    /// Has the kernel ask for the attributes of `ino` anew; its pages stay. This waits for nothing, so that a worker may
+    /// call it for an inode that the caller of its request has open.
+    pub(super) fn expire_attributes(&self, ino: Ino) -> io::Result<()> {
+        let mut body = [0; 24];
+        body[..8].copy_from_slice(&ino.0.to_ne_bytes());
+        // A negative offset: no pages.
+        body[8..16].copy_from_slice(&(-1_i64).to_ne_bytes());
         self.send(INVALIDATE_INODE, &[&body])
     }
 

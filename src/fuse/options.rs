@@ -1,5 +1,7 @@
 //! How a file system is mounted: one typed value, read at the edge.
 
+use std::ffi::OsString;
+
 use nix::mount::MsFlags;
 
 use crate::error::{Error, Result};
@@ -17,7 +19,7 @@ pub struct MountOptions {
     /// As `uid`, for the group.
     pub gid: Option<u32>,
     /// What the list of mounts shows as source: the absolute path of the database.
-    pub fs_name: String,
+    pub fs_name: OsString,
     /// Threads that serve requests. Default: one a CPU, at least 2.
     pub workers: Option<usize>,
     /// Keep each worker on its CPU. Default: yes.
@@ -31,7 +33,7 @@ pub struct MountOptions {
 impl MountOptions {
     /// The defaults, with the source shown as `fs_name`.
     #[must_use]
-    pub fn new(fs_name: impl Into<String>) -> Self {
+    pub fn new(fs_name: impl Into<OsString>) -> Self {
         Self {
             read_only: false,
             allow_other: false,

@@ -1,7 +1,9 @@
 //! `agentfs mount` and `agentfs unmount`, with the real kernel: these tests need /dev/fuse.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -198,6 +200,25 @@ fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
     assert_eq!(refused.raw_os_error(), Some(rustix::io::Errno::ROFS.raw_os_error()));
     place.run(["unmount", "other"]).answer();
     place.run(["unmount", "mnt"]).answer();
+}
+
+// spec: CLI-8, MNT-37
+#[test]
+fn a_database_whose_name_is_not_text_is_at_rest_after_its_unmount() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    let folder = place.at("names");
+    fs::create_dir(&folder).unwrap();
+    let database = folder.join(OsStr::from_bytes(b"caf\xe9, \\1.db"));
+    assert_eq!(place.run([OsStr::new("init"), database.as_os_str()]).code, 0);
+    for round in 0..5 {
+        let outcome = place.run([OsStr::new("mount"), database.as_os_str(), OsStr::new("mnt")]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        fs::write(mounted.mountpoint.join("file"), vec![round; 4 << 20]).unwrap();
+        place.run(["unmount", "mnt"]).answer();
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [database.clone()]);
+    }
 }
 
 // spec: CLI-1, MNT-13

@@ -109,3 +109,47 @@ fn an_open_file_can_be_truncated_whatever_its_mode_has_become() {
     assert!(as_user(&mounted.root(), &format!("perl -e '{script}'")));
     assert!(!as_user(&mounted.root(), ": > file"));
 }
+
+// spec: MNT-38, FS-PERM-13
+#[test]
+fn a_change_by_an_ordinary_user_takes_set_id_bits_away_at_once() {
+    let mounted = shared();
+    fs::write(mounted.path("source"), [7; 9000]).unwrap();
+    fs::set_permissions(mounted.path("source"), PermissionsExt::from_mode(0o644)).unwrap();
+    for (name, change) in [
+        ("append", "echo more >> append"),
+        ("direct", "dd if=source of=direct bs=4096 count=1 oflag=direct conv=notrunc"),
+        ("truncate", "truncate -s 3 truncate"),
+        ("allocate", "fallocate -l 70000 allocate"),
+        ("punch", "fallocate -p -l 10 punch"),
+        ("copy", "cp --no-preserve=all --sparse=never source copy"),
+    ] {
+        let path = mounted.path(name);
+        fs::write(&path, [1; 9000]).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o6777)).unwrap();
+        assert!(as_user(&mounted.root(), change), "{name}");
+        // Asked for nothing but the mode, the kernel may answer from its cache.
+        let shown = Command::new("stat").args(["-c", "%a"]).arg(&path).output().unwrap();
+        assert_eq!(String::from_utf8(shown.stdout).unwrap().trim(), "777", "{name}");
+    }
+}
+
+// spec: FS-PERM-13
+#[test]
+fn a_copied_range_takes_set_id_bits_away_from_an_ordinary_user_s_target() {
+    let mounted = shared();
+    let path = mounted.path("target");
+    fs::write(&path, [1; 9000]).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o6777)).unwrap();
+    let target = fs::File::options().read(true).write(true).open(&path).unwrap();
+    // Only this thread becomes an ordinary user.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let user = rustix::fs::Uid::from_raw(4711);
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            rustix::fs::copy_file_range(&target, Some(&mut 0), &target, Some(&mut 8192), 100).unwrap();
+        });
+    });
+    let shown = Command::new("stat").args(["-c", "%a"]).arg(&path).output().unwrap();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap().trim(), "777");
+}

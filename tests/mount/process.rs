@@ -92,6 +92,37 @@ fn a_mount_that_lost_its_process_gives_way_to_the_next() {
     std::fs::write(mounted.path("works"), b"").unwrap();
 }
 
+// spec: MNT-5, MNT-10
+#[test]
+fn a_dead_mount_gives_way_although_the_kernel_still_knows_its_root() {
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    std::fs::read_dir(place.mountpoint()).unwrap();
+    std::fs::metadata(place.mountpoint()).unwrap();
+    daemon.child.kill().unwrap();
+    daemon.child.wait().unwrap();
+    assert!(std::fs::metadata(place.mountpoint()).is_ok(), "answered from the kernel's cache");
+    let mounted = place.mount();
+    std::fs::write(mounted.path("works"), b"").unwrap();
+}
+
+// spec: MNT-37
+#[test]
+fn unmounting_one_of_two_places_does_not_wait_for_the_other() {
+    assert!(rustix::process::geteuid().is_root(), "this test needs user 0");
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    let second = tempfile::tempdir().unwrap();
+    rustix::mount::mount_bind(place.mountpoint(), second.path()).unwrap();
+    let before = std::time::Instant::now();
+    unmount(second.path(), false).unwrap();
+    assert!(before.elapsed().as_secs() < 10);
+    std::fs::write(place.mountpoint().join("works"), b"").unwrap();
+    unmount(&place.mountpoint(), false).unwrap();
+    assert_eq!(place.files(), ["agent.db"]);
+    eventually("the daemon ends", || daemon.has_ended());
+}
+
 // spec: MNT-36
 #[test]
 fn a_stopped_daemon_is_listed_as_silent_without_waiting_for_it() {
