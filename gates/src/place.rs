@@ -30,6 +30,9 @@ pub struct Place {
     pub daemon: Option<i32>,
 }
 
+/// The most memory that a daemon may ever have resident, whatever was done on its mount.
+const MOST_MEMORY_KIB: u64 = 150 << 10;
+
 /// What a gate is given.
 pub struct Arena {
     pub settings: Settings,
@@ -104,6 +107,7 @@ impl Arena {
         remove(&directory)
     }
 
+    // spec: MNT-29
     /// Runs `check` on a fresh mount (or on the `--target`), unmounts, and checks the database.
     pub fn on_mount(
         &self,
@@ -126,8 +130,13 @@ impl Arena {
         if let Err(error) = check(&place, report) {
             report.fail("on the mount", format_args!("{error:#}"));
         }
-        if let Ok(peak) = mount.peak_memory() {
-            report.note(format_args!("the daemon's peak resident memory: {:.1} MiB", peak as f64 / 1024.0));
+        match mount.peak_memory() {
+            Ok(kib) => report.check(
+                format_args!("the daemon had at most {kib} KiB resident"),
+                kib <= MOST_MEMORY_KIB,
+                || format!("more than {MOST_MEMORY_KIB}"),
+            ),
+            Err(error) => report.fail("the daemon's memory", format_args!("{error:#}")),
         }
         match mount.unmount() {
             Ok(database) => {

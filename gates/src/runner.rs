@@ -110,6 +110,8 @@ pub fn run_here(name: &str, settings: &Settings) -> Result<bool> {
         bail!("{name} needs {}: run .ci/install as root", missing.join(", "));
     }
     let scratch = settings.native.as_deref().context("a gate is given its scratch directory")?;
+    // Some of the programs leave files where they stand.
+    std::env::set_current_dir(scratch)?;
     let arena = Arena::new(settings, scratch);
     if let Err(error) = (gate.run)(&arena, &mut report) {
         report.fail("the gate", format_args!("{error:#}"));
