@@ -3,6 +3,8 @@
 //! Keeps FS-REAP-1 to FS-REAP-11 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
 //! mount can sweep what a crash left without searching the whole database.
 
+use std::collections::HashSet;
+
 use super::dentry;
 use super::inode::Inode;
 use super::{AgentFs, Errno, Operation, Result};
@@ -122,12 +124,14 @@ impl Operation<'_> {
         if free.is_empty() {
             return Ok(free);
         }
+        // All of them, in a database whose writer kept no link counts.
         let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
-        for ino in named {
+        let named: HashSet<Ino> = named.into_iter().collect();
+        for ino in &named {
             self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
-            self.state.orphans.remove(&ino);
-            free.retain(|orphan| *orphan != ino);
+            self.state.orphans.remove(ino);
         }
+        free.retain(|orphan| !named.contains(orphan));
         Ok(free)
     }
 
