@@ -198,3 +198,20 @@ fn an_operation_that_fails_with_its_group_takes_no_reference() {
     assert_eq!(error.errno(), Errno::EIO);
     assert_eq!(fixture.fs.referenced_inodes(), made, "what was handed out before, and not what failed");
 }
+
+// spec: DUR-6
+#[test]
+fn a_group_that_a_failing_query_costs_is_lost_before_the_next_operation() {
+    let fixture = patient();
+    let kept = fixture.file(Ino::ROOT, "kept", b"before").ino;
+    fixture.fs.sync().unwrap();
+    fixture.fs.write(kept, 0, b"after!", WriteFlags::empty()).unwrap();
+    // What SQLite does by itself when a query meets an I/O error.
+    fixture.fs.store().read(|session| session.execute("ROLLBACK", [])).unwrap();
+    assert_eq!(fixture.content(kept), b"before");
+    fixture.file(Ino::ROOT, "next", b"");
+    assert_eq!(errno(fixture.fs.fsync(kept)), Errno::EIO);
+    fixture.fs.fsync(kept).unwrap();
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.reopen().names(Ino::ROOT), ["kept", "next"]);
+}
