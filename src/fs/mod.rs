@@ -436,7 +436,11 @@ impl AgentFs {
         let pending = !self.state.lock().pending_atimes.is_empty();
         let stored = if pending { self.mutate(|_| Ok(())) } else { Ok(()) };
         let barrier = self.store.barrier();
-        self.state.lock().settle(self.store.lost_groups(), self.store.committed_groups());
+        // In this order: a group that is committed between the two must not hide one that is lost.
+        let mut state = self.state.lock();
+        let committed = self.store.committed_groups();
+        state.settle(self.store.lost_groups(), committed);
+        drop(state);
         stored.and(barrier)
     }
 }
