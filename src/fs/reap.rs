@@ -20,8 +20,9 @@ pub(super) enum Freed {
     Inode(Ino),
 }
 
-/// Chunks that one operation removes at most: other operations run between two.
+/// Chunks that one operation removes at most, and their bytes: other operations run between two.
 const CHUNKS_AT_ONCE: i64 = 256;
+const BYTES_AT_ONCE: i64 = 16 << 20;
 
 const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(ino) DO NOTHING";
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
@@ -75,7 +76,9 @@ impl Operation<'_> {
             return Ok(true);
         }
         let key = ino.0 as i64;
-        if self.session.execute(REMOVE_CHUNKS, (key, CHUNKS_AT_ONCE))? as i64 == CHUNKS_AT_ONCE {
+        let chunk_size = i64::from(self.fs.store.configuration().chunk_size);
+        let at_once = (BYTES_AT_ONCE / chunk_size).clamp(1, CHUNKS_AT_ONCE);
+        if self.session.execute(REMOVE_CHUNKS, (key, at_once))? as i64 == at_once {
             return Ok(false);
         }
         self.session.execute(REMOVE_INODE, [key])?;
