@@ -410,10 +410,14 @@ impl Vfs for AgentFs {
     }
 
     fn fsync(&self, ino: Ino) -> Result<()> {
+        let lost = self.store.lost_groups().count;
         let barrier = self.barrier();
         // The loss of a group is told to each inode in it, and is not told twice.
-        match self.state.lock().take_loss(ino) {
+        let loss = self.state.lock().take_loss(ino);
+        match loss {
             Some(errno) => Err(errno.into()),
+            // What was lost now is others'; what was done to this inode still has to reach the disk.
+            None if barrier.is_err() && self.store.lost_groups().count != lost => self.barrier(),
             None => barrier,
         }
     }

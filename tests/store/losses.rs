@@ -215,3 +215,19 @@ fn a_group_that_a_failing_query_costs_is_lost_before_the_next_operation() {
     assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
     assert_eq!(fixture.reopen().names(Ino::ROOT), ["kept", "next"]);
 }
+
+// spec: DUR-6
+#[test]
+fn a_barrier_on_what_a_lost_group_did_not_touch_succeeds() {
+    let fixture = doomable();
+    let fs = &fixture.fs;
+    let apart = fixture.file(Ino::ROOT, "apart", b"").ino;
+    let kept = fixture.file(Ino::ROOT, "kept", b"").ino;
+    fs.sync().unwrap();
+    fs.write(kept, 0, b"lost", WriteFlags::empty()).unwrap();
+    doom(&fixture);
+    fs.fsync(apart).unwrap();
+    assert_eq!(errno(fs.fsync(kept)), Errno::EIO);
+    assert_eq!(errno(fs.sync()), Errno::EIO);
+    fs.sync().unwrap();
+}
