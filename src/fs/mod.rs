@@ -153,8 +153,11 @@ impl AgentFs {
 
     fn read_operation<T>(&self, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
+        let waited = state.pending_atimes.len();
         let outcome = self.store.read(|session| run(&mut self.operation(session, &mut state, true)));
-        let full = state.pending_atimes.len() >= PENDING_ATIMES;
+        let waiting = state.pending_atimes.len();
+        // When they cannot be stored now, reading goes on until as many more wait.
+        let full = waiting > waited && waiting.is_multiple_of(PENDING_ATIMES);
         drop(state);
         if full && let Err(error) = self.mutate(|_| Ok(())) {
             // The read itself is done; a barrier will try again.

@@ -231,3 +231,24 @@ fn a_barrier_on_what_a_lost_group_did_not_touch_succeeds() {
     assert_eq!(errno(fs.sync()), Errno::EIO);
     fs.sync().unwrap();
 }
+
+// spec: FS-TIME-5, DUR-9
+#[test]
+fn reading_goes_on_while_access_times_wait_for_another_writer() {
+    let fixture = Fixture::with(|options| options.busy_timeout = Duration::from_millis(200));
+    let directory = fixture.directory(Ino::ROOT, "d");
+    let files: Vec<Ino> = (0..4100).map(|i| fixture.file(directory, &format!("f{i}"), b"").ino).collect();
+    fixture.fs.sync().unwrap();
+    fixture.clock.advance(1);
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
+    for &file in files.iter().chain(&files) {
+        fixture.fs.read(file, 0, 1).unwrap();
+    }
+    // Waiting at every read past the 4096th would take a quarter of an hour.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    other.execute_batch("COMMIT").unwrap();
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 4100);
+}
