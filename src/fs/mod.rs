@@ -441,7 +441,14 @@ impl AgentFs {
             return Ok(());
         }
         let pending = !self.state.lock().pending_atimes.is_empty();
-        let stored = if pending { self.mutate(|_| Ok(())) } else { Ok(()) };
+        let stored = match if pending { self.mutate(|_| Ok(())) } else { Ok(()) } {
+            // No barrier promises them; they go with what is written next.
+            Err(error) if error.errno() == Errno::EBUSY => {
+                tracing::warn!(%error, "access times could not be stored");
+                Ok(())
+            }
+            stored => stored,
+        };
         let barrier = self.store.barrier();
         // In this order: a group that is committed between the two must not hide one that is lost.
         let mut state = self.state.lock();

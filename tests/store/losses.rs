@@ -252,3 +252,20 @@ fn reading_goes_on_while_access_times_wait_for_another_writer() {
     fixture.fs.sync().unwrap();
     assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 4100);
 }
+
+// spec: DUR-4, DUR-12, FS-TIME-5
+#[test]
+fn a_barrier_does_not_fail_for_access_times_that_cannot_be_stored_now() {
+    let fixture = Fixture::with(|options| options.busy_timeout = Duration::from_millis(50));
+    let file = fixture.file(Ino::ROOT, "f", b"x").ino;
+    fixture.fs.sync().unwrap();
+    fixture.clock.advance(1);
+    fixture.content(file);
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    fixture.fs.fsync(file).unwrap();
+    fixture.fs.sync().unwrap();
+    other.execute_batch("COMMIT").unwrap();
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 1, "they still wait");
+}
