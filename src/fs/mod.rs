@@ -153,8 +153,11 @@ impl AgentFs {
 
     fn read_operation<T>(&self, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
+        let waited = state.pending_atimes.len();
         let outcome = self.store.read(|session| run(&mut self.operation(session, &mut state, true)));
-        let full = state.pending_atimes.len() >= PENDING_ATIMES;
+        let waiting = state.pending_atimes.len();
+        // When they cannot be stored now, reading goes on until as many more wait.
+        let full = waiting > waited && waiting.is_multiple_of(PENDING_ATIMES);
         drop(state);
         if full && let Err(error) = self.mutate(|_| Ok(())) {
             // The read itself is done; a barrier will try again.
@@ -410,10 +413,14 @@ impl Vfs for AgentFs {
     }
 
     fn fsync(&self, ino: Ino) -> Result<()> {
+        let lost = self.store.lost_groups().count;
         let barrier = self.barrier();
         // The loss of a group is told to each inode in it, and is not told twice.
-        match self.state.lock().take_loss(ino) {
+        let loss = self.state.lock().take_loss(ino);
+        match loss {
             Some(errno) => Err(errno.into()),
+            // What was lost now is others'; what was done to this inode still has to reach the disk.
+            None if barrier.is_err() && self.store.lost_groups().count != lost => self.barrier(),
             None => barrier,
         }
     }
@@ -434,9 +441,20 @@ impl AgentFs {
             return Ok(());
         }
         let pending = !self.state.lock().pending_atimes.is_empty();
-        let stored = if pending { self.mutate(|_| Ok(())) } else { Ok(()) };
+        let stored = match if pending { self.mutate(|_| Ok(())) } else { Ok(()) } {
+            // No barrier promises them; they go with what is written next.
+            Err(error) if error.errno() == Errno::EBUSY => {
+                tracing::warn!(%error, "access times could not be stored");
+                Ok(())
+            }
+            stored => stored,
+        };
         let barrier = self.store.barrier();
-        self.state.lock().settle(self.store.lost_groups(), self.store.committed_groups());
+        // In this order: a group that is committed between the two must not hide one that is lost.
+        let mut state = self.state.lock();
+        let committed = self.store.committed_groups();
+        state.settle(self.store.lost_groups(), committed);
+        drop(state);
         stored.and(barrier)
     }
 }

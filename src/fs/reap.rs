@@ -3,6 +3,8 @@
 //! Keeps FS-REAP-1 to FS-REAP-11 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
 //! mount can sweep what a crash left without searching the whole database.
 
+use std::collections::HashSet;
+
 use super::dentry;
 use super::inode::Inode;
 use super::{AgentFs, Errno, Operation, Result};
@@ -18,8 +20,9 @@ pub(super) enum Freed {
     Inode(Ino),
 }
 
-/// Chunks that one operation removes at most: other operations run between two.
+/// Chunks that one operation removes at most, and their bytes: other operations run between two.
 const CHUNKS_AT_ONCE: i64 = 256;
+const BYTES_AT_ONCE: i64 = 16 << 20;
 
 const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(ino) DO NOTHING";
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
@@ -73,7 +76,9 @@ impl Operation<'_> {
             return Ok(true);
         }
         let key = ino.0 as i64;
-        if self.session.execute(REMOVE_CHUNKS, (key, CHUNKS_AT_ONCE))? as i64 == CHUNKS_AT_ONCE {
+        let chunk_size = i64::from(self.fs.store.configuration().chunk_size);
+        let at_once = (BYTES_AT_ONCE / chunk_size).clamp(1, CHUNKS_AT_ONCE);
+        if self.session.execute(REMOVE_CHUNKS, (key, at_once))? as i64 == at_once {
             return Ok(false);
         }
         self.session.execute(REMOVE_INODE, [key])?;
@@ -122,12 +127,14 @@ impl Operation<'_> {
         if free.is_empty() {
             return Ok(free);
         }
+        // All of them, in a database whose writer kept no link counts.
         let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
-        for ino in named {
+        let named: HashSet<Ino> = named.into_iter().collect();
+        for ino in &named {
             self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
-            self.state.orphans.remove(&ino);
-            free.retain(|orphan| *orphan != ino);
+            self.state.orphans.remove(ino);
         }
+        free.retain(|orphan| !named.contains(orphan));
         Ok(free)
     }
 

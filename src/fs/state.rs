@@ -11,7 +11,7 @@ use crate::error::{Errno, Result};
 use crate::store::{Extension, LostGroups, Session};
 use crate::types::{Ino, Name, Timestamp};
 
-/// Entries past which a map of remembered answers is emptied.
+/// Entries past which a map of remembered answers is emptied, or thinned out.
 const REMEMBERED: usize = 65536;
 /// Entries past which the subdirectories of a directory are not counted: each costs a look at an inode.
 const COUNTED_ENTRIES: u32 = 10_000;
@@ -32,6 +32,8 @@ pub(super) struct State {
     subdirectories: HashMap<Ino, Option<u32>>,
     /// Where a directory was last seen; checked before it is believed.
     places: HashMap<Ino, (Ino, Vec<u8>)>,
+    /// Places past which those that nobody refers to are dropped, when that is more than [`REMEMBERED`].
+    most_places: usize,
     listings: Vec<(Ino, Vec<i64>)>,
     pub(super) entries: Option<u64>,
     pub(super) xattrs: Option<Extension>,
@@ -152,10 +154,16 @@ impl State {
         {
             return;
         }
-        if self.places.len() >= REMEMBERED {
-            self.places.clear();
+        self.insert_place(inode.ino, parent, name.as_bytes().to_vec());
+    }
+
+    fn insert_place(&mut self, directory: Ino, parent: Ino, name: Vec<u8>) {
+        if self.places.len() >= self.most_places.max(REMEMBERED) {
+            // Who refers to a directory asks for it again, and finding it anew is a search of all entries.
+            self.places.retain(|directory, _| self.references.contains_key(directory));
+            self.most_places = 2 * self.places.len();
         }
-        self.places.insert(inode.ino, (parent, name.as_bytes().to_vec()));
+        self.places.insert(directory, (parent, name));
     }
 
     /// The parent of a directory: the root's is the root.
@@ -173,7 +181,7 @@ impl State {
             return Ok(*parent);
         }
         let (parent, name) = dentry::locate(session, directory)?.ok_or(Errno::ENOENT)?;
-        self.places.insert(directory, (parent, name));
+        self.insert_place(directory, parent, name);
         Ok(parent)
     }
 
@@ -252,5 +260,28 @@ impl State {
         self.subdirectories.remove(&ino);
         self.places.remove(&ino);
         self.listings.retain(|(directory, _)| *directory != ino);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::types::Options;
+
+    // spec: FS-LOOKUP-3
+    #[test]
+    fn the_place_of_a_directory_that_somebody_refers_to_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("agent.db"), &Options::default()).unwrap();
+        let root = store.read(|session| Inode::load(session, Ino::ROOT)).unwrap();
+        let mut state = State::default();
+        let referenced = 2..1000;
+        referenced.clone().for_each(|ino| state.retain(Ino(ino)));
+        for ino in 2..4 * REMEMBERED as u64 {
+            state.note_place(&Inode { ino: Ino(ino), ..root }, Ino::ROOT, Name::new(b"d").unwrap());
+        }
+        assert!(referenced.clone().all(|ino| state.places.contains_key(&Ino(ino))));
+        assert!(state.places.len() <= REMEMBERED);
     }
 }

@@ -9,6 +9,10 @@ pub(crate) fn errno_of(error: &rusqlite::Error) -> Errno {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
         return Errno::EIO;
     };
+    // The file of shared memory beside the log could not be made long enough.
+    if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE {
+        return Errno::ENOSPC;
+    }
     match failure.code {
         ErrorCode::DiskFull => Errno::ENOSPC,
         ErrorCode::ReadOnly => Errno::EROFS,
@@ -44,6 +48,7 @@ mod tests {
     fn what_sqlite_could_not_do_has_a_few_error_numbers() {
         let cases = [
             (ffi::SQLITE_FULL, Errno::ENOSPC),
+            (ffi::SQLITE_IOERR_SHMSIZE, Errno::ENOSPC),
             (ffi::SQLITE_READONLY, Errno::EROFS),
             (ffi::SQLITE_NOMEM, Errno::ENOMEM),
             (ffi::SQLITE_BUSY, Errno::EBUSY),

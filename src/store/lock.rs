@@ -27,7 +27,9 @@ struct Retired(Mutex<Vec<File>>);
 /// By device and inode.
 type Registry = HashMap<(u64, u64), Weak<Retired>>;
 
-/// Guards the table of retired descriptors. Lock order: taken alone.
+/// Guards the table of retired descriptors, and their closing: a store that is being opened must find
+/// either that they are kept or that they are closed, before SQLite takes locks for it. Lock order: before
+/// a list of descriptors.
 static RETIRED: Mutex<Option<Registry>> = Mutex::new(None);
 
 /// The database file, held open for its locks and for a first look at its header.
@@ -110,9 +112,12 @@ impl Drop for LockFile {
             // Unlocking an unlocked byte is harmless, and there is nobody to tell of a failure.
             let _ = self.set(byte, libc::F_UNLCK);
         }
+        let _registry = RETIRED.lock();
         if let Some(file) = self.file.take() {
             self.retired.0.lock().push(file);
         }
+        // Closes them all when this was the last store on the file.
+        self.retired = Arc::default();
     }
 }
 

@@ -190,6 +190,7 @@ impl Store {
     /// What `operation` returns.
     pub fn read<T>(&self, operation: impl FnOnce(&Session<'_>) -> Result<T>) -> Result<T> {
         let mut writer = self.shared.writer.lock();
+        writer.notice_lost_group()?;
         if writer.group.is_some() {
             return operation(&self.shared.session(&writer)?);
         }
@@ -300,6 +301,7 @@ impl Shared {
             return Err(Errno::EROFS.into());
         }
         let mut writer = self.writer.lock();
+        writer.notice_lost_group()?;
         if writer.group.is_none() {
             self.open_group(&mut writer)?;
         }
@@ -439,6 +441,14 @@ impl Writer {
         if version != self.data_version {
             self.data_version = version;
             self.foreign_changes += 1;
+        }
+        Ok(())
+    }
+
+    /// SQLite gives a transaction up on some failures of a query as well (an I/O error).
+    fn notice_lost_group(&mut self) -> Result<()> {
+        if self.group.is_some() && self.connection()?.is_autocommit() {
+            self.lose_group(Errno::EIO);
         }
         Ok(())
     }

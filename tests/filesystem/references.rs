@@ -172,3 +172,20 @@ fn a_removed_directory_that_is_open_is_empty_and_takes_nothing_in() {
     fixture.fs.forget(directory, 1);
     assert_eq!(errno(fixture.fs.getattr(directory)), Errno::ENOENT);
 }
+
+// spec: FS-REAP-4
+#[test]
+fn a_large_file_goes_in_steps_of_as_many_bytes_whatever_its_chunks() {
+    let fixture = Fixture::with(|options| {
+        options.chunk_size = 16 << 20;
+        // Every operation is a group.
+        options.group.bytes = 1;
+    });
+    let file = fixture.file(Ino::ROOT, "f", &[7; 33 << 20]).ino;
+    fixture.fs.forget(file, 1);
+    let before = fixture.fs.store().committed_groups();
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert!(fixture.fs.store().committed_groups() - before >= 3);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_data"), 0);
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+}

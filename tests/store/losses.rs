@@ -198,3 +198,74 @@ fn an_operation_that_fails_with_its_group_takes_no_reference() {
     assert_eq!(error.errno(), Errno::EIO);
     assert_eq!(fixture.fs.referenced_inodes(), made, "what was handed out before, and not what failed");
 }
+
+// spec: DUR-6
+#[test]
+fn a_group_that_a_failing_query_costs_is_lost_before_the_next_operation() {
+    let fixture = patient();
+    let kept = fixture.file(Ino::ROOT, "kept", b"before").ino;
+    fixture.fs.sync().unwrap();
+    fixture.fs.write(kept, 0, b"after!", WriteFlags::empty()).unwrap();
+    // What SQLite does by itself when a query meets an I/O error.
+    fixture.fs.store().read(|session| session.execute("ROLLBACK", [])).unwrap();
+    assert_eq!(fixture.content(kept), b"before");
+    fixture.file(Ino::ROOT, "next", b"");
+    assert_eq!(errno(fixture.fs.fsync(kept)), Errno::EIO);
+    fixture.fs.fsync(kept).unwrap();
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.reopen().names(Ino::ROOT), ["kept", "next"]);
+}
+
+// spec: DUR-6
+#[test]
+fn a_barrier_on_what_a_lost_group_did_not_touch_succeeds() {
+    let fixture = doomable();
+    let fs = &fixture.fs;
+    let apart = fixture.file(Ino::ROOT, "apart", b"").ino;
+    let kept = fixture.file(Ino::ROOT, "kept", b"").ino;
+    fs.sync().unwrap();
+    fs.write(kept, 0, b"lost", WriteFlags::empty()).unwrap();
+    doom(&fixture);
+    fs.fsync(apart).unwrap();
+    assert_eq!(errno(fs.fsync(kept)), Errno::EIO);
+    assert_eq!(errno(fs.sync()), Errno::EIO);
+    fs.sync().unwrap();
+}
+
+// spec: FS-TIME-5, DUR-9
+#[test]
+fn reading_goes_on_while_access_times_wait_for_another_writer() {
+    let fixture = Fixture::with(|options| options.busy_timeout = Duration::from_millis(200));
+    let directory = fixture.directory(Ino::ROOT, "d");
+    let files: Vec<Ino> = (0..4100).map(|i| fixture.file(directory, &format!("f{i}"), b"").ino).collect();
+    fixture.fs.sync().unwrap();
+    fixture.clock.advance(1);
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = std::time::Instant::now();
+    for &file in files.iter().chain(&files) {
+        fixture.fs.read(file, 0, 1).unwrap();
+    }
+    // Waiting at every read past the 4096th would take a quarter of an hour.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    other.execute_batch("COMMIT").unwrap();
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 4100);
+}
+
+// spec: DUR-4, DUR-12, FS-TIME-5
+#[test]
+fn a_barrier_does_not_fail_for_access_times_that_cannot_be_stored_now() {
+    let fixture = Fixture::with(|options| options.busy_timeout = Duration::from_millis(50));
+    let file = fixture.file(Ino::ROOT, "f", b"x").ino;
+    fixture.fs.sync().unwrap();
+    fixture.clock.advance(1);
+    fixture.content(file);
+    let other = rusqlite::Connection::open(fixture.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    fixture.fs.fsync(file).unwrap();
+    fixture.fs.sync().unwrap();
+    other.execute_batch("COMMIT").unwrap();
+    fixture.fs.sync().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 1, "they still wait");
+}
