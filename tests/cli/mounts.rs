@@ -202,6 +202,42 @@ fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
     place.run(["unmount", "mnt"]).answer();
 }
 
+// spec: CLI-13, PATH-12
+#[test]
+fn a_copy_through_the_mount_of_the_same_database_neither_loops_nor_destroys() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    place.run(["mount", "demo", "mnt"]).answer();
+    fs::create_dir_all(mounted.mountpoint.join("d/below")).unwrap();
+    fs::write(mounted.mountpoint.join("d/file"), "text").unwrap();
+    fs::write(place.at("host-file"), "text").unwrap();
+    // The folder has the mount in it.
+    let copied = place.run(["fs", "cp", "demo", ".", ":/all"]);
+    assert_eq!(copied.code, 0, "{}", copied.stderr);
+    assert!(copied.stderr.contains("mnt: left out"), "{}", copied.stderr);
+    assert_eq!(place.run(["fs", "find", "demo", "/all", "--type", "f"]).answer(), "/all/host-file\n");
+    for arguments in [
+        ["fs", "cp", "demo", "mnt/d", ":/d/below"],
+        ["fs", "cp", "demo", ":/d", "mnt/d/below/new"],
+        ["fs", "cp", "demo", "mnt/d/file", ":/d/file"],
+        ["fs", "cp", "demo", ":/d/file", "mnt/d/file"],
+        ["fs", "cp", "demo", "mnt/d", ":/"],
+    ] {
+        let refused = place.run(arguments);
+        assert_eq!(
+            (refused.code, refused.stderr.lines().count()),
+            (1, 1),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+        assert_eq!(place.run(["fs", "cat", "demo", "/d/file"]).answer(), "text", "{arguments:?}");
+    }
+    place.run(["fs", "cp", "demo", "mnt/d", ":/twin"]).answer();
+    place.run(["fs", "cp", "demo", ":/d", "mnt/other"]).answer();
+    assert_eq!(place.run(["fs", "cat", "demo", "/twin/file", "/other/file"]).answer(), "texttext");
+    place.run(["unmount", "mnt"]).answer();
+}
+
 // spec: CLI-8, MNT-37
 #[test]
 fn a_database_whose_name_is_not_text_is_at_rest_after_its_unmount() {
