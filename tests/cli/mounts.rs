@@ -194,6 +194,9 @@ fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
         ])
     );
     assert!(!place.at("file.db").exists(), "a mount that fails leaves no database behind");
+    fs::write(place.at("no.db"), "not a database").unwrap();
+    assert_eq!(place.run(["mount", "--create", "no.db", "deep/er/mnt"]).code, 4);
+    assert!(!place.at("deep").exists(), "nor directories");
     // A mount for reading is no conflict.
     place.run(["mount", "demo", "other", "--read-only"]).answer();
     let refused = fs::write(place.at("other/file"), "").unwrap_err();
