@@ -33,10 +33,11 @@ pub(super) fn ours() -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Whatever is mounted at `mountpoint`, one over the other: the last one is what is seen.
+/// Whatever is mounted at `mountpoint`, one over the other: the last one is what is seen. An automounter's own mount,
+/// which waits there for the real one, does not count.
 pub(super) fn stack_at(mountpoint: &Path) -> Result<Vec<Entry>> {
     let mut entries = all()?;
-    entries.retain(|entry| entry.mountpoint == mountpoint);
+    entries.retain(|entry| entry.mountpoint == mountpoint && entry.kind != "autofs");
     Ok(entries)
 }
 

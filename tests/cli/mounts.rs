@@ -241,6 +241,30 @@ fn a_copy_through_the_mount_of_the_same_database_neither_loops_nor_destroys() {
     place.run(["unmount", "mnt"]).answer();
 }
 
+// spec: CLI-14, MNT-5
+#[test]
+fn an_automounter_that_waits_at_the_mount_point_is_answered() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let group = rustix::process::getpgrp().as_raw_nonzero();
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
+    let options = format!("fd={descriptor},pgrp={group},minproto=5,maxproto=5,direct");
+    let options = std::ffi::CString::new(options).unwrap();
+    let flags = rustix::mount::MountFlags::empty();
+    match rustix::mount::mount("waiting", &mounted.mountpoint, "autofs", flags, options.as_c_str()) {
+        // Not as user 0, or a kernel without it.
+        Err(rustix::io::Errno::PERM | rustix::io::Errno::NODEV) => return,
+        other => other.unwrap(),
+    }
+    // Whoever would have to wait for the automounter is refused.
+    drop(reader);
+    let outcome = place.run(["mount", "demo", "mnt"]);
+    let unmounted = place.run(["unmount", "mnt"]);
+    rustix::mount::unmount(&mounted.mountpoint, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!((outcome.code, unmounted.code), (0, 0), "{} {}", outcome.stderr, unmounted.stderr);
+}
+
 // spec: CLI-8, MNT-37
 #[test]
 fn a_database_whose_name_is_not_text_is_at_rest_after_its_unmount() {
