@@ -124,6 +124,8 @@ fn where_a_copy_goes_is_as_in_cp() {
             "fs cp demo :/missing .",
             "fs cp demo missing :/",
             "fs cp demo :/new-name no/such/place",
+            "fs cp demo b :/missing/",
+            "fs cp demo :/new-name/a missing/",
         ])
     );
 }

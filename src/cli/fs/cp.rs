@@ -100,12 +100,12 @@ fn copy_in(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Fail
             Side::Host(path) => {
                 let node = host::Node::new(OsStr::from_bytes(path));
                 let host = Host::new(tree.fs.store().path())?.without(directories_above(tree, to)?);
-                copy_one(&host, node, path, &inside, destination)?
+                copy_one(&host, node, path, &inside, destination, to)?
             }
             Side::Inside(path) => {
                 let held = tree.paths.resolve(path, Follow::No)?;
                 refuse_own_subtree(tree, &held, path, to)?;
-                copy_one(&inside, inside.node(held, path), path, &inside, destination)?
+                copy_one(&inside, inside.node(held, path), path, &inside, destination, to)?
             }
         });
     }
@@ -135,7 +135,7 @@ fn copy_out(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Fai
             return Err(into_itself(&format!(":{}", printable(path))));
         }
         let node = inside.node(held, path);
-        copied.add(copy_one(&inside, node, path, &host, destination)?);
+        copied.add(copy_one(&inside, node, path, &host, destination, to)?);
     }
     host.sync(if target.is_dir() { target } else { parent })?;
     Ok(copied)
@@ -147,6 +147,7 @@ fn copy_one<S: Source, T: Sink>(
     path: &[u8],
     sink: &T,
     destination: Destination<T::Node>,
+    to: &[u8],
 ) -> Result<Copied, Failure> {
     let meta = source.meta(&node)?;
     if source.is_own(&meta) {
@@ -157,6 +158,12 @@ fn copy_one<S: Source, T: Sink>(
     // Not `split`: a slash at the end means what is in the directory.
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match destination {
+        Destination::Name(..) if !is_directory && to.ends_with(b"/") => {
+            return Err(Failure::new(
+                Exit::Missing,
+                format!("{}: no such directory to copy into; make it first", printable(to)),
+            ));
+        }
         Destination::Name(parent, name) => copier.copy(node, &parent, &name)?,
         Destination::Directory(there) if is_directory && matches!(name, b"" | b"." | b"..") => {
             copier.fill(node, there)?;
