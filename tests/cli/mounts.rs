@@ -280,7 +280,7 @@ fn a_database_whose_name_is_not_text_is_at_rest_after_its_unmount() {
         fs::write(mounted.mountpoint.join("file"), vec![round; 4 << 20]).unwrap();
         place.run(["unmount", "mnt"]).answer();
         let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(left, [database.clone()]);
+        assert_eq!(left, std::slice::from_ref(&database));
     }
 }
 
