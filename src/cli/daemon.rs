@@ -1,6 +1,6 @@
 //! The process that serves a mount in the background, and how it tells the one that started it.
 //!
-//! The parent runs this program again, in a session of its own, and reads the child's standard output
+//! The parent runs this program again and reads the child's standard output
 //! until it is closed: one JSON line, `{"exit":0,...}` or `{"exit":6,"message":"..."}`. Then the child has
 //! nothing left that ties it to a terminal or a directory. Keeps MNT-7 (a command that mounts returns when the mount is
 //! usable, or says why it is not).
@@ -57,11 +57,9 @@ pub(crate) fn start<'a>(
     }
 }
 
-/// In the child, first of all: leaves the terminal's session and the directory that it was started in.
+/// In the child, first of all: lets go of the files that were open and of the directory that it was started in.
 pub(crate) fn detach() {
     close_inherited();
-    // A child that was just started leads no process group, so this cannot fail.
-    let _ = rustix::process::setsid();
     // A daemon that stays in a directory keeps the file system below it busy; paths are absolute by now.
     let _ = std::env::set_current_dir("/");
 }
@@ -81,7 +79,12 @@ fn close_inherited() {
 }
 
 /// In the child: the mount is usable. Fails when the parent is gone, who then never heard of it.
+///
+/// Only now it leaves the terminal's session: an automounter lets nobody to the mount point before there is a mount
+/// but its own process group, in which mount(8) and we were started.
 pub(crate) fn report_ready() -> io::Result<()> {
+    // A child that was started by a parent that waits leads no process group, so this cannot fail.
+    let _ = rustix::process::setsid();
     report(&Report { exit: 0, message: None })
 }
 

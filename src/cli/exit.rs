@@ -35,7 +35,7 @@ pub(crate) enum Exit {
     NoFuse = 9,
 }
 
-/// The exit codes as `agentfs help exit-codes` and the manual page show them.
+/// The exit codes as `agentfs exit-codes` and the manual page show them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  success
@@ -52,6 +52,13 @@ Exit codes:
 A failed command writes one line to standard error, beginning with \"agentfs:\", and nothing to
 standard output that is not the answer up to that point. When the reader of standard output goes away (as in
 `agentfs timeline ID | head`), the command ends quietly with 0.";
+
+/// The same as [`EXIT_CODES`], each with its meaning.
+pub(crate) fn meanings() -> Vec<serde_json::Value> {
+    let lines = EXIT_CODES.lines().filter_map(|line| line.trim().split_once("  "));
+    let codes = lines.filter_map(|(code, meaning)| Some((code.parse::<u8>().ok()?, meaning)));
+    codes.map(|(code, meaning)| serde_json::json!({ "code": code, "meaning": meaning })).collect()
+}
 
 impl Exit {
     /// The process's exit code.

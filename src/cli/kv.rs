@@ -39,6 +39,7 @@ enum Command {
         /// The key
         key: String,
         /// The value, as JSON; without it, standard input
+        #[arg(allow_negative_numbers = true)]
         value: Option<String>,
         /// Store the value as a JSON string of this text
         #[arg(long)]
@@ -61,7 +62,7 @@ enum Command {
         #[arg(value_name = "ID|PATH")]
         target: OsString,
         /// Only keys that begin so
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         prefix: Option<String>,
         /// With the time of the last change and the value
         #[arg(short, long)]

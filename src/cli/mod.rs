@@ -71,6 +71,12 @@ enum Command {
 #[command(after_help = EXIT_CODES)]
 struct ExitCodes;
 
+impl ExitCodes {
+    fn run(self, output: &mut Output) -> Result<(), Failure> {
+        if output.is_json() { output.json(&exit::meanings()) } else { output.line(EXIT_CODES) }
+    }
+}
+
 /// The whole command line, for completions and manual pages.
 fn command() -> clap::Command {
     Cli::command()
@@ -89,7 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Err(failure) = ended else { return ExitCode::SUCCESS };
     if let Some(message) = failure.message {
         // A closed standard error leaves the exit code.
-        let _ = writeln!(io::stderr(), "agentfs: {message}");
+        let _ = writeln!(io::stderr(), "agentfs: {}", output::printable(message.as_bytes()));
     }
     ExitCode::from(failure.exit.code())
 }
@@ -147,7 +153,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Info(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
-        Command::ExitCodes(ExitCodes) => output.line(EXIT_CODES),
+        Command::ExitCodes(command) => command.run(&mut output),
     }?;
     output.flush()
 }

@@ -272,7 +272,8 @@ fn tour(place: &Place) -> String {
 #[derive(Default)]
 struct Made {
     database: Option<PathBuf>,
-    directory: Option<PathBuf>,
+    /// The mount point and the directories above it, the lowest first.
+    directories: Vec<PathBuf>,
 }
 
 impl Made {
@@ -280,8 +281,10 @@ impl Made {
     fn make(&mut self, target: &OsStr, directory: &Path) -> Result<(), Failure> {
         let missing = !Target::existing(target)?.path.exists();
         if std::fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let missing = directory.ancestors().take_while(|above| std::fs::symlink_metadata(above).is_err());
+            self.directories =
+                missing.filter(|above| !above.as_os_str().is_empty()).map(Path::to_owned).collect();
             std::fs::create_dir_all(directory).map_err(|error| Failure::host("create", directory, error))?;
-            self.directory = Some(directory.to_owned());
         }
         if missing {
             let target = Target::new(target)?;
@@ -300,7 +303,7 @@ impl Made {
                 let _ = std::fs::remove_dir(parent);
             }
         }
-        if let Some(directory) = self.directory {
+        for directory in self.directories {
             let _ = std::fs::remove_dir(directory);
         }
     }

@@ -104,5 +104,5 @@ pub(crate) fn put_bytes(object: &mut Map<String, Value>, key: &str, bytes: &[u8]
 /// Tells the person something that does not make the command fail.
 pub(crate) fn warn(message: impl std::fmt::Display) {
     // A closed standard error is no reason to fail.
-    let _ = writeln!(io::stderr(), "agentfs: warning: {message}");
+    let _ = writeln!(io::stderr(), "agentfs: warning: {}", printable(message.to_string().as_bytes()));
 }

@@ -55,13 +55,13 @@ struct Record {
     /// The tool
     name: String,
     /// What it was called with
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     parameters: Option<String>,
     /// What it returned
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     result: Option<String>,
     /// Why it failed
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     error: Option<String>,
     /// When it began [default: when it was complete]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]

@@ -3,6 +3,7 @@
 //! Keeps MNT-12 (a mount is ended by what it is, never by a path or number that something newer may have
 //! taken over).
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -37,9 +38,22 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Takes hold of what has just been mounted at `mountpoint`.
-    pub(super) fn new(mountpoint: &Path) -> Result<Self> {
-        let entry = mountinfo::at(mountpoint)?;
+    /// Takes hold of what has just been mounted at `mountpoint` from `source`.
+    ///
+    /// # Errors
+    /// [`MountProblem::Occupied`] when another process has mounted there at the same time and was first.
+    pub(super) fn new(mountpoint: &Path, source: &OsStr) -> Result<Self> {
+        let mut below = mountinfo::stack_at(mountpoint)?;
+        let is_ours = |entry: &Entry| entry.kind == mountinfo::TYPE;
+        let ours = below.iter().rposition(|entry| is_ours(entry) && entry.source == source);
+        // A source that the kernel shows in another way must not leave us without a hold.
+        let ours = ours.or_else(|| below.iter().rposition(is_ours));
+        let entry = ours.and_then(|at| below.drain(at..).next());
+        if let (Some(entry), Some(first)) = (&entry, below.last()) {
+            detach(entry, true)?;
+            let source_name = first.source.to_string_lossy().into_owned();
+            return Err(Error::mount(mountpoint, MountProblem::Occupied { source_name }));
+        }
         let abort = entry.as_ref().and_then(|entry| abort_switch(entry.minor));
         if let Some(entry) = &entry {
             raise_read_ahead(entry.minor);
@@ -83,8 +97,14 @@ impl Connection {
 pub(super) fn detach(entry: &Entry, lazy: bool) -> Result<()> {
     let deadline = Instant::now() + LETTING_GO;
     loop {
-        if mountinfo::at(&entry.mountpoint)?.is_none_or(|found| found.id != entry.id) {
-            return Ok(());
+        let stack = mountinfo::stack_at(&entry.mountpoint)?;
+        match stack.iter().rposition(|found| found.id == entry.id) {
+            None => return Ok(()),
+            // Unmounting by path would end what somebody has mounted over it.
+            Some(at) if at + 1 < stack.len() => {
+                return Err(Error::mount(&entry.mountpoint, MountProblem::Busy));
+            }
+            Some(_) => {}
         }
         match detach_now(&entry.mountpoint, lazy) {
             Err(Error::Mount { problem: MountProblem::Busy, .. }) if Instant::now() < deadline => {

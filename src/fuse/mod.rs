@@ -29,5 +29,6 @@ mod watch;
 mod xattrs;
 
 pub use mount::{Mount, Unmounter};
+pub(crate) use mounts::devices;
 pub use mounts::{MountInfo, MountState, list_mounts, unmount};
 pub use options::{KernelOption, MountOptions};

@@ -108,7 +108,7 @@ impl Mount {
         let vfs: Arc<dyn Vfs> = Arc::clone(&fs) as _;
         let known = Arc::new(KnownInodes::new());
         let device = device::attach(mountpoint, options)?;
-        let connection = Arc::new(Connection::new(mountpoint)?);
+        let connection = Arc::new(Connection::new(mountpoint, &options.fs_name)?);
         let begin = || -> io::Result<_> {
             let kernel = Arc::new(Kernel::new(device.try_clone()?.into()));
             let adapter = Adapter {
@@ -315,7 +315,7 @@ fn check_mountpoint(mountpoint: &Path, database: &Path, options: &MountOptions) 
     if database.starts_with(&absolute) {
         return refuse(MountProblem::Inside);
     }
-    if let Some(entry) = mountinfo::any_at(&absolute)? {
+    if let Some(entry) = mountinfo::stack_at(&absolute)?.pop() {
         return refuse(MountProblem::Occupied { source_name: entry.source.to_string_lossy().into_owned() });
     }
     if !options.nonempty && std::fs::read_dir(&absolute).map_err(examined)?.next().is_some() {

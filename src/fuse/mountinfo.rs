@@ -33,9 +33,12 @@ pub(super) fn ours() -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Whatever is mounted at `mountpoint`.
-pub(super) fn any_at(mountpoint: &Path) -> Result<Option<Entry>> {
-    Ok(all()?.into_iter().rfind(|entry| entry.mountpoint == mountpoint))
+/// Whatever is mounted at `mountpoint`, one over the other: the last one is what is seen. An automounter's own mount,
+/// which waits there for the real one, does not count.
+pub(super) fn stack_at(mountpoint: &Path) -> Result<Vec<Entry>> {
+    let mut entries = all()?;
+    entries.retain(|entry| entry.mountpoint == mountpoint && entry.kind != "autofs");
+    Ok(entries)
 }
 
 fn all() -> Result<Vec<Entry>> {
@@ -43,7 +46,7 @@ fn all() -> Result<Vec<Entry>> {
     Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
-/// Our mount that is visible at `mountpoint`: the last one made there.
+/// Our mount at `mountpoint`: the last one made there.
 pub(super) fn at(mountpoint: &Path) -> Result<Option<Entry>> {
     Ok(ours()?.into_iter().rfind(|entry| entry.mountpoint == mountpoint))
 }

@@ -66,6 +66,16 @@ pub fn list_mounts() -> Result<Vec<MountInfo>> {
     Ok(mountinfo::ours()?.into_iter().map(describe).collect())
 }
 
+/// The device numbers that the files of the database at `path` have where it is mounted.
+///
+/// # Errors
+/// [`Error::Host`] when the kernel's list cannot be read, or the path not resolved.
+pub(crate) fn devices(path: &Path) -> Result<Vec<u64>> {
+    let path = path.canonicalize().map_err(|error| Error::host("examine", path, error))?;
+    let of_path = mountinfo::ours()?.into_iter().filter(|entry| Path::new(&entry.source) == path);
+    Ok(of_path.map(|entry| rustix::fs::makedev(0, entry.minor)).collect())
+}
+
 /// Ends the mount at `mountpoint` and waits until its program has closed the database. With `lazy`, also while
 /// it is in use: then it disappears at once, and ends when those who use it let go.
 ///

@@ -48,6 +48,9 @@ fn help_is_there_for_every_command() {
     let help = Outcome::of(program().arg("--help")).answer();
     shows!("help", help);
     shows!("help-mount", Outcome::of(program().args(["help", "mount"])).answer());
+    let codes = Outcome::of(program().args(["exit-codes", "--json"])).json();
+    assert_eq!(codes.as_array().map(Vec::len), Some(10));
+    assert_eq!(codes[9], serde_json::json!({ "code": 9, "meaning": "FUSE is not available" }));
     shows!("help-exit-codes", Outcome::of(program().args(["help", "exit-codes"])).answer());
     for command in ["init", "unmount", "kv", "tools", "timeline", "info", "completions", "man"] {
         assert!(

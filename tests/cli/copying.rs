@@ -124,6 +124,8 @@ fn where_a_copy_goes_is_as_in_cp() {
             "fs cp demo :/missing .",
             "fs cp demo missing :/",
             "fs cp demo :/new-name no/such/place",
+            "fs cp demo b :/missing/",
+            "fs cp demo :/new-name/a missing/",
         ])
     );
 }
@@ -145,4 +147,36 @@ fn a_symlink_below_the_destination_is_not_followed() {
     place.run(["fs", "cp", "demo", ":/t/d/file", "out"]).answer();
     assert_eq!(fs::read_to_string(place.at("victim/precious")).unwrap(), "precious");
     assert_eq!(fs::read_to_string(place.at("out/file")).unwrap(), "text");
+}
+
+// spec: CLI-13
+#[test]
+fn a_copy_leaves_the_database_itself_out() {
+    let place = Place::with_demo();
+    fs::write(place.at("file"), vec![7; 1 << 20]).unwrap();
+    let copied = place.run(["fs", "cp", "demo", ".", ":/all"]);
+    assert_eq!(copied.code, 0, "{}", copied.stderr);
+    let warnings: Vec<_> = copied.stderr.lines().collect();
+    assert!(
+        warnings.iter().all(|line| line.contains("/demo.db") && line.contains("left out")),
+        "{warnings:?}"
+    );
+    assert_eq!(place.run(["fs", "find", "demo", "/all", "--type", "f"]).answer(), "/all/file\n");
+    let own = ".agentfs/demo.db";
+    for arguments in [["fs", "cp", "demo", own, ":/copy"], ["fs", "cp", "demo", ":/all/file", own]] {
+        let refused = place.run(arguments);
+        assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
+    }
+    assert_eq!(place.run(["fs", "stat", "demo", "/all/file", "--json"]).json()["size"], 1 << 20);
+}
+
+// spec: PATH-12, CLI-13
+#[test]
+fn a_file_is_not_copied_onto_itself() {
+    let place = Place::with_demo();
+    place.run(["fs", "write", "demo", "/a", "text"]).answer();
+    place.run(["fs", "ln", "demo", "/a", "/b"]).answer();
+    let refused = place.run(["fs", "cp", "demo", ":/a", ":/b"]);
+    assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
+    assert_eq!(place.run(["fs", "stat", "demo", "/a", "--json"]).json()["nlink"], 2);
 }

@@ -194,12 +194,75 @@ fn a_mount_that_cannot_be_is_refused_by_the_command_itself() {
         ])
     );
     assert!(!place.at("file.db").exists(), "a mount that fails leaves no database behind");
+    fs::write(place.at("no.db"), "not a database").unwrap();
+    assert_eq!(place.run(["mount", "--create", "no.db", "deep/er/mnt"]).code, 4);
+    assert!(!place.at("deep").exists(), "nor directories");
     // A mount for reading is no conflict.
     place.run(["mount", "demo", "other", "--read-only"]).answer();
     let refused = fs::write(place.at("other/file"), "").unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(rustix::io::Errno::ROFS.raw_os_error()));
     place.run(["unmount", "other"]).answer();
     place.run(["unmount", "mnt"]).answer();
+}
+
+// spec: CLI-13, PATH-12
+#[test]
+fn a_copy_through_the_mount_of_the_same_database_neither_loops_nor_destroys() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    place.run(["mount", "demo", "mnt"]).answer();
+    fs::create_dir_all(mounted.mountpoint.join("d/below")).unwrap();
+    fs::write(mounted.mountpoint.join("d/file"), "text").unwrap();
+    fs::write(place.at("host-file"), "text").unwrap();
+    // The folder has the mount in it.
+    let copied = place.run(["fs", "cp", "demo", ".", ":/all"]);
+    assert_eq!(copied.code, 0, "{}", copied.stderr);
+    assert!(copied.stderr.contains("mnt: left out"), "{}", copied.stderr);
+    assert_eq!(place.run(["fs", "find", "demo", "/all", "--type", "f"]).answer(), "/all/host-file\n");
+    for arguments in [
+        ["fs", "cp", "demo", "mnt/d", ":/d/below"],
+        ["fs", "cp", "demo", ":/d", "mnt/d/below/new"],
+        ["fs", "cp", "demo", "mnt/d/file", ":/d/file"],
+        ["fs", "cp", "demo", ":/d/file", "mnt/d/file"],
+        ["fs", "cp", "demo", "mnt/d", ":/"],
+    ] {
+        let refused = place.run(arguments);
+        assert_eq!(
+            (refused.code, refused.stderr.lines().count()),
+            (1, 1),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+        assert_eq!(place.run(["fs", "cat", "demo", "/d/file"]).answer(), "text", "{arguments:?}");
+    }
+    place.run(["fs", "cp", "demo", "mnt/d", ":/twin"]).answer();
+    place.run(["fs", "cp", "demo", ":/d", "mnt/other"]).answer();
+    assert_eq!(place.run(["fs", "cat", "demo", "/twin/file", "/other/file"]).answer(), "texttext");
+    place.run(["unmount", "mnt"]).answer();
+}
+
+// spec: CLI-14, MNT-5
+#[test]
+fn an_automounter_that_waits_at_the_mount_point_is_answered() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    let (reader, writer) = std::io::pipe().unwrap();
+    let group = rustix::process::getpgrp().as_raw_nonzero();
+    let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
+    let options = format!("fd={descriptor},pgrp={group},minproto=5,maxproto=5,direct");
+    let options = std::ffi::CString::new(options).unwrap();
+    let flags = rustix::mount::MountFlags::empty();
+    match rustix::mount::mount("waiting", &mounted.mountpoint, "autofs", flags, options.as_c_str()) {
+        // Not as user 0, or a kernel without it.
+        Err(rustix::io::Errno::PERM | rustix::io::Errno::NODEV) => return,
+        other => other.unwrap(),
+    }
+    // Whoever would have to wait for the automounter is refused.
+    drop(reader);
+    let outcome = place.run(["mount", "demo", "mnt"]);
+    let unmounted = place.run(["unmount", "mnt"]);
+    rustix::mount::unmount(&mounted.mountpoint, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!((outcome.code, unmounted.code), (0, 0), "{} {}", outcome.stderr, unmounted.stderr);
 }
 
 // spec: CLI-8, MNT-37
@@ -217,7 +280,7 @@ fn a_database_whose_name_is_not_text_is_at_rest_after_its_unmount() {
         fs::write(mounted.mountpoint.join("file"), vec![round; 4 << 20]).unwrap();
         place.run(["unmount", "mnt"]).answer();
         let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(left, [database.clone()]);
+        assert_eq!(left, std::slice::from_ref(&database));
     }
 }
 

@@ -321,3 +321,18 @@ fn a_full_disk() {
     assert_eq!(left, ["agent.db"], "one file is left");
     shows!("full-disk", words);
 }
+
+// spec: CLI-2, CLI-10
+#[test]
+fn a_name_with_control_characters_does_not_break_the_line() {
+    let place = Place::with_demo();
+    for arguments in [
+        ["fs", "cat", "demo", "/a\n\x1b[31m"],
+        ["fs", "ls", "./no\n\x1b[31m.db", "/"],
+        ["fs", "cp", "no\n\x1b[31m", ":/"],
+    ] {
+        let refused = place.run(arguments);
+        assert_eq!(refused.stderr.lines().count(), 1, "{:?}", refused.stderr);
+        assert!(!refused.stderr.contains('\x1b'), "{:?}", refused.stderr);
+    }
+}

@@ -33,6 +33,19 @@ fn the_key_value_store_is_set_listed_and_deleted() {
     );
 }
 
+// spec: CLI-12, KV-2, TOOL-3
+#[test]
+fn a_value_may_be_a_negative_number_and_a_text_begin_with_a_hyphen() {
+    let place = Place::with_demo();
+    place.run(["kv", "set", "demo", "balance", "-1.5"]).answer();
+    assert_eq!(place.run(["kv", "get", "demo", "balance"]).answer(), "-1.5\n");
+    place.run(["tools", "record", "demo", "sum", "--parameters", "-1", "--result", "-2"]).answer();
+    place.run(["tools", "record", "demo", "sum", "--error", "--q: unknown option"]).answer();
+    let calls = place.run(["tools", "list", "demo", "--json"]).json();
+    assert_eq!((&calls[1]["parameters"], &calls[1]["result"]), (&(-1).into(), &(-2).into()));
+    assert_eq!(calls[0]["error"], "--q: unknown option");
+}
+
 // spec: CLI-13, KV-1
 #[test]
 fn a_value_may_come_from_standard_input() {

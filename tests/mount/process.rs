@@ -123,6 +123,25 @@ fn unmounting_one_of_two_places_does_not_wait_for_the_other() {
     eventually("the daemon ends", || daemon.has_ended());
 }
 
+// spec: MNT-12, MNT-8
+#[test]
+fn a_daemon_that_ends_leaves_what_was_mounted_over_it_alone() {
+    assert!(rustix::process::geteuid().is_root(), "this test needs user 0");
+    let place = Place::new();
+    let mut daemon = place.daemon();
+    let mountpoint = place.mountpoint();
+    rustix::mount::mount("above", &mountpoint, "tmpfs", rustix::mount::MountFlags::empty(), None).unwrap();
+    std::fs::write(mountpoint.join("above"), b"").unwrap();
+    let refused = unmount(&mountpoint, false).unwrap_err();
+    daemon.signal(Signal::TERM);
+    eventually("the daemon ends", || daemon.has_ended());
+    let kept = mountpoint.join("above").exists();
+    rustix::mount::unmount(&mountpoint, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert!(kept, "the upper mount was ended");
+    assert_eq!(refused.errno(), Errno::EBUSY);
+    assert_eq!(place.files(), ["agent.db"]);
+}
+
 // spec: MNT-36
 #[test]
 fn a_stopped_daemon_is_listed_as_silent_without_waiting_for_it() {

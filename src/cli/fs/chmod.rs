@@ -37,7 +37,7 @@ impl Chmod {
         self.database.with(Purpose::Change, |tree| {
             for path in self.paths.iter().map(|path| path.as_bytes()) {
                 let apply = |path: &[u8], ino: Ino, mode: Mode| {
-                    let permissions = Some(self.mode.of(mode));
+                    let permissions = Some(self.mode.of(mode, tree.caller.umask));
                     let changes = SetAttributes { permissions, ..SetAttributes::default() };
                     tree.fs.setattr(&tree.caller, ino, &changes).map_err(|error| error.at_path(path))
                 };
@@ -74,6 +74,8 @@ struct Clause {
     bits: u32,
     /// `X`: execution where it makes sense.
     execute_if_any: bool,
+    /// No class was given: everyone's, without what the umask holds back.
+    within_umask: bool,
 }
 
 impl FromStr for Change {
@@ -110,6 +112,7 @@ impl Clause {
             operator: rest.chars().next()?,
             bits: 0,
             execute_if_any: false,
+            within_umask: who == 0,
         };
         for permission in rest.chars().skip(1) {
             match permission {
@@ -125,9 +128,10 @@ impl Clause {
         Some(clause)
     }
 
-    fn apply(&self, mode: Mode, present: u32) -> u32 {
+    fn apply(&self, mode: Mode, present: u32, umask: u32) -> u32 {
         let executable = mode.is_directory() || present & 0o111 != 0;
         let bits = self.bits | if self.execute_if_any && executable { 0o111 & self.who } else { 0 };
+        let bits = if self.within_umask { bits & !umask } else { bits };
         match self.operator {
             '+' => present | bits,
             '-' => present & !bits,
@@ -137,11 +141,11 @@ impl Clause {
 }
 
 impl Change {
-    fn of(&self, mode: Mode) -> u32 {
+    fn of(&self, mode: Mode, umask: u32) -> u32 {
         match self {
             Self::Octal(bits) => *bits,
             Self::Clauses(clauses) => {
-                clauses.iter().fold(mode.permissions(), |present, clause| clause.apply(mode, present))
+                clauses.iter().fold(mode.permissions(), |present, clause| clause.apply(mode, present, umask))
             }
         }
     }
@@ -154,8 +158,9 @@ mod tests {
     // spec: CLI-1
     #[test]
     fn modes_mean_what_they_mean_to_chmod() {
-        let of =
-            |text: &str, bits| text.parse::<Change>().map(|change| change.of(Mode::from_bits(bits).unwrap()));
+        let of = |text: &str, bits| {
+            text.parse::<Change>().map(|change| change.of(Mode::from_bits(bits).unwrap(), 0o022))
+        };
         for (text, before, after) in [
             ("0644", 0o100_777, 0o644),
             ("7777", 0o100_000, 0o7777),
@@ -163,6 +168,10 @@ mod tests {
             ("go-w", 0o100_666, 0o644),
             ("a=r", 0o100_777, 0o444),
             ("+x", 0o100_644, 0o755),
+            ("+w", 0o100_444, 0o644),
+            ("a+w", 0o100_444, 0o666),
+            ("-w", 0o100_666, 0o466),
+            ("=rw", 0o100_777, 0o644),
             ("u=rwx,g=rx,o=", 0o100_000, 0o750),
             ("a+X", 0o100_644, 0o644),
             ("a+X", 0o040_644, 0o755),

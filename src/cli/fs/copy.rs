@@ -2,7 +2,7 @@
 //!
 //! Keeps CLI-13: content byte for byte, holes as holes, hard links within the copied tree as hard links;
 //! modes, times and symlinks; owners where that is allowed; extended attributes where the other side takes them.
-//! It never follows a symlink below the place that was named.
+//! It never follows a symlink below the place that was named, and never copies the copy.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Meta {
     pub(super) gid: u32,
     pub(super) size: u64,
     pub(super) nlink: u64,
-    /// What makes it the same file as another name's.
+    /// What makes it the same file as another name's, on the same side or the other.
     pub(super) identity: (u64, u64),
     pub(super) rdev: DeviceNumber,
     pub(super) atime: Timestamp,
@@ -51,6 +51,11 @@ pub(super) trait Source {
     fn content(&self, node: &Self::Node, take: Take<'_>) -> Result<(), Failure>;
     /// Those that can be read.
     fn xattrs(&self, node: &Self::Node) -> Xattrs;
+    /// Whether a copy of it would be one of the copy itself: a file of the database that is written, or a directory
+    /// that the copy goes into.
+    fn is_own(&self, _meta: &Meta) -> bool {
+        false
+    }
     /// For messages.
     fn describe(&self, node: &Self::Node) -> String;
 }
@@ -59,7 +64,8 @@ pub(super) trait Source {
 pub(super) enum Present<N> {
     Nothing,
     Directory(N),
-    Other,
+    /// With its identity, as in [`Meta`].
+    Other((u64, u64)),
 }
 
 /// Where a tree is copied to.
@@ -186,19 +192,26 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
         name: &[u8],
     ) -> Result<Option<Level<S, T>>, Failure> {
         let meta = self.source.meta(&node)?;
+        if self.source.is_own(&meta) {
+            warn(format_args!("{}: left out, a part of where the copy goes", self.source.describe(&node)));
+            return Ok(None);
+        }
         let present = self.sink.look(directory, name)?;
         if meta.mode.is_directory() {
             let made = match present {
                 Present::Directory(there) => there,
                 Present::Nothing => self.sink.make_directory(directory, name)?,
-                Present::Other => return Err(self.conflict(&node, name, "not a directory")),
+                Present::Other(_) => return Err(self.conflict(&node, name, "not a directory")),
             };
             self.copied.directories += 1;
             return self.level(node, made).map(Some);
         }
         match present {
             Present::Directory(_) => return Err(self.conflict(&node, name, "a directory")),
-            Present::Other => self.sink.unlink(directory, name)?,
+            Present::Other(same) if same == meta.identity => {
+                return Err(self.conflict(&node, name, "the same file"));
+            }
+            Present::Other(_) => self.sink.unlink(directory, name)?,
             Present::Nothing => {}
         }
         if let Some(existing) = self.linked.get(&meta.identity) {

@@ -83,7 +83,6 @@ impl Cp {
 
 fn copy_in(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Failure> {
     let inside = Inside::new(tree);
-    let host = Host::new();
     let mut copied = Copied::default();
     for source in from {
         // Anew for each, as the first may make what the second goes into.
@@ -100,12 +99,13 @@ fn copy_in(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Fail
         copied.add(match source {
             Side::Host(path) => {
                 let node = host::Node::new(OsStr::from_bytes(path));
-                copy_one(&host, node, path, &inside, destination)?
+                let host = Host::new(tree.fs.store().path())?.without(directories_above(tree, to)?);
+                copy_one(&host, node, path, &inside, destination, to)?
             }
             Side::Inside(path) => {
                 let held = tree.paths.resolve(path, Follow::No)?;
                 refuse_own_subtree(tree, &held, path, to)?;
-                copy_one(&inside, inside.node(held, path), path, &inside, destination)?
+                copy_one(&inside, inside.node(held, path), path, &inside, destination, to)?
             }
         });
     }
@@ -114,25 +114,30 @@ fn copy_in(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Fail
 
 fn copy_out(tree: &Tree<'_>, from: &[Side<'_>], to: &[u8]) -> Result<Copied, Failure> {
     let inside = Inside::new(tree);
-    let host = Host::new();
-    let path = Path::new(OsStr::from_bytes(to));
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let host = Host::new(tree.fs.store().path())?;
+    let target = Path::new(OsStr::from_bytes(to));
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut copied = Copied::default();
     for source in from {
-        let destination = if path.is_dir() {
-            Destination::Directory(host::Node::new(path))
+        let destination = if target.is_dir() {
+            Destination::Directory(host::Node::new(target))
         } else {
-            let name =
-                path.file_name().ok_or_else(|| Failure::host("create", path, rustix::io::Errno::NOENT))?;
+            let name = target
+                .file_name()
+                .ok_or_else(|| Failure::host("create", target, rustix::io::Errno::NOENT))?;
             std::fs::metadata(parent).map_err(|error| Failure::host("copy to", parent, error))?;
             Destination::Name(host::Node::new(parent), name.as_bytes().to_vec())
         };
         demand_directory(&destination, from)?;
         let (Side::Inside(path) | Side::Host(path)) = source;
-        let node = inside.node(tree.paths.resolve(path, Follow::No)?, path);
-        copied.add(copy_one(&inside, node, path, &host, destination)?);
+        let held = tree.paths.resolve(path, Follow::No)?;
+        if held.attributes().mode.is_directory() && host.is_below(target, held.ino())? {
+            return Err(into_itself(&format!(":{}", printable(path))));
+        }
+        let node = inside.node(held, path);
+        copied.add(copy_one(&inside, node, path, &host, destination, to)?);
     }
-    host.sync(if path.is_dir() { path } else { parent })?;
+    host.sync(if target.is_dir() { target } else { parent })?;
     Ok(copied)
 }
 
@@ -142,12 +147,23 @@ fn copy_one<S: Source, T: Sink>(
     path: &[u8],
     sink: &T,
     destination: Destination<T::Node>,
+    to: &[u8],
 ) -> Result<Copied, Failure> {
-    let is_directory = source.meta(&node)?.mode.is_directory();
+    let meta = source.meta(&node)?;
+    if source.is_own(&meta) {
+        return Err(into_itself(&source.describe(&node)));
+    }
+    let is_directory = meta.mode.is_directory();
     let mut copier = Copier::new(source, sink);
     // Not `split`: a slash at the end means what is in the directory.
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match destination {
+        Destination::Name(..) if !is_directory && to.ends_with(b"/") => {
+            return Err(Failure::new(
+                Exit::Missing,
+                format!("{}: no such directory to copy into; make it first", printable(to)),
+            ));
+        }
         Destination::Name(parent, name) => copier.copy(node, &parent, &name)?,
         Destination::Directory(there) if is_directory && matches!(name, b"" | b"." | b"..") => {
             copier.fill(node, there)?;
@@ -178,24 +194,26 @@ fn refuse_own_subtree(
     from: &[u8],
     to: &[u8],
 ) -> Result<(), Failure> {
-    if !source.attributes().mode.is_directory() {
-        return Ok(());
+    if source.attributes().mode.is_directory() && directories_above(tree, to)?.contains(&source.ino()) {
+        return Err(into_itself(&format!(":{}", printable(from))));
     }
-    let start = match existing(tree.paths.resolve(to, Follow::Yes))? {
+    Ok(())
+}
+
+fn into_itself(source: &str) -> Failure {
+    Failure::new(Exit::Refused, format!("{source}: cannot be copied into itself; choose another destination"))
+}
+
+/// The directories that a copy to `to` goes into, up to the root.
+fn directories_above(tree: &Tree<'_>, to: &[u8]) -> Result<Vec<Ino>, Failure> {
+    let mut at = match existing(tree.paths.resolve(to, Follow::Yes))? {
         Some(held) if held.attributes().mode.is_directory() => held.ino(),
         _ => tree.parent_of(to)?.0.ino(),
     };
-    let mut at = start;
-    loop {
-        if at == source.ino() {
-            return Err(Failure::new(
-                Exit::Refused,
-                format!(":{}: cannot be copied into itself (:{})", printable(from), printable(to)),
-            ));
-        }
-        if at == Ino::ROOT {
-            return Ok(());
-        }
+    let mut above = vec![at];
+    while at != Ino::ROOT {
         at = tree.fs.parent(at)?;
+        above.push(at);
     }
+    Ok(above)
 }

@@ -26,7 +26,7 @@ pub(super) struct Find {
     #[arg(default_value = "/")]
     path: OsString,
     /// Names that match this glob (*, ?, [...], {a,b})
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     name: Option<String>,
     /// Only of this kind
     #[arg(long = "type", value_enum, value_name = "KIND")]

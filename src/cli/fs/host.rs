@@ -4,6 +4,7 @@
 //! followed, so that a database cannot lead a copy elsewhere.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +18,8 @@ use rustix::fs::{AtFlags, CWD, Dev, FileType, Mode as HostMode, Timespec, Timest
 use super::copy::{Meta, Named, Present, Sink, Source, Take, Xattrs};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::printable;
-use crate::types::{DeviceNumber, FileKind, Mode, Name, Timestamp};
+use crate::fuse;
+use crate::types::{DeviceNumber, FileKind, Ino, Mode, Name, Timestamp};
 
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 20;
@@ -28,6 +30,10 @@ const MAX_XATTR: usize = 64 << 10;
 pub(super) struct Host {
     /// Whether owners can be given away.
     keeps_owners: bool,
+    /// The devices under which the database's own files appear where it is mounted.
+    mounts: Vec<u64>,
+    /// What is part of where the copy goes, by identity.
+    own: HashSet<(u64, u64)>,
 }
 
 /// A file of the host, open while it is written.
@@ -54,8 +60,40 @@ impl Node {
 }
 
 impl Host {
-    pub(super) fn new() -> Self {
-        Self { keeps_owners: rustix::process::geteuid().is_root() }
+    /// The host around `database`, whose files are never copied or replaced: they grow with the copy, and closing one
+    /// would end the locks that SQLite has on it.
+    pub(super) fn new(database: &Path) -> Result<Self, Failure> {
+        let beside = ["", "-wal", "-shm"].map(|ending| {
+            let mut path = database.as_os_str().to_owned();
+            path.push(ending);
+            fs::metadata(path)
+        });
+        let own = beside.into_iter().flatten().map(|metadata| (metadata.dev(), metadata.ino())).collect();
+        let keeps_owners = rustix::process::geteuid().is_root();
+        Ok(Self { keeps_owners, mounts: fuse::devices(database)?, own })
+    }
+
+    /// Leaves out the database's own `directories` as well, where they are met through a mount.
+    pub(super) fn without(mut self, directories: impl IntoIterator<Item = Ino>) -> Self {
+        self.own.extend(directories.into_iter().map(|ino| (0, ino.0)));
+        self
+    }
+
+    /// Whether `directory` of the database is the host's `path` or above it.
+    pub(super) fn is_below(&self, path: &Path, directory: Ino) -> Result<bool, Failure> {
+        if self.mounts.is_empty() {
+            return Ok(false);
+        }
+        let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+        let absolute = absolute.map_err(|error| Failure::host("copy to", path, error))?;
+        let is_it = |metadata: fs::Metadata| self.identity(&metadata) == (0, directory.0);
+        Ok(absolute.ancestors().any(|above| fs::metadata(above).is_ok_and(is_it)))
+    }
+
+    /// As the database's side has it, when the file is one of the database.
+    fn identity(&self, metadata: &fs::Metadata) -> (u64, u64) {
+        let device = if self.mounts.contains(&metadata.dev()) { 0 } else { metadata.dev() };
+        (device, metadata.ino())
     }
 
     /// Returns when everything below `path`'s file system is on the disk.
@@ -81,7 +119,7 @@ impl Source for Host {
             gid: metadata.gid(),
             size: metadata.size(),
             nlink: metadata.nlink(),
-            identity: (metadata.dev(), metadata.ino()),
+            identity: self.identity(&metadata),
             // Linux's 32-bit encoding is the lower half of the 64-bit one.
             rdev: DeviceNumber(metadata.rdev() as u32),
             atime: time(metadata.atime(), metadata.atime_nsec()),
@@ -140,6 +178,10 @@ impl Source for Host {
             .collect()
     }
 
+    fn is_own(&self, meta: &Meta) -> bool {
+        self.own.contains(&meta.identity)
+    }
+
     fn describe(&self, node: &Node) -> String {
         node.path.display().to_string()
     }
@@ -166,7 +208,7 @@ impl Sink for Host {
         let node = directory.child(name)?;
         match fs::symlink_metadata(&node.path) {
             Ok(metadata) if metadata.is_dir() => Ok(Present::Directory(node)),
-            Ok(_) => Ok(Present::Other),
+            Ok(metadata) => Ok(Present::Other(self.identity(&metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Present::Nothing),
             Err(error) => Err(node.failed("look at", error)),
         }
@@ -174,6 +216,10 @@ impl Sink for Host {
 
     fn unlink(&self, directory: &Node, name: &[u8]) -> Result<(), Failure> {
         let node = directory.child(name)?;
+        if self.is_own(&self.meta(&node)?) {
+            let message = format!("{}: is the database itself; choose another name", node.path.display());
+            return Err(Failure::new(Exit::Refused, message));
+        }
         fs::remove_file(&node.path).map_err(|error| node.failed("replace", error))
     }
 

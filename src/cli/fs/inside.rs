@@ -51,6 +51,7 @@ impl<'a> Source for Inside<'a> {
             gid: attributes.gid.0,
             size: attributes.size,
             nlink: attributes.nlink.into(),
+            // No device of the host has this number.
             identity: (0, attributes.ino.0),
             rdev: attributes.rdev,
             atime: attributes.atime,
@@ -112,7 +113,7 @@ impl<'a> Sink for Inside<'a> {
             Ok(held) if held.attributes().mode.is_directory() => {
                 Ok(Present::Directory(self.node(held, name)))
             }
-            Ok(_) => Ok(Present::Other),
+            Ok(held) => Ok(Present::Other((0, held.ino().0))),
             Err(error) if error.errno() == Errno::ENOENT => Ok(Present::Nothing),
             Err(error) => Err(error.at_path(name).into()),
         }

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::files::{join, split};
 use super::{Database, Purpose};
-use crate::cli::exit::Failure;
-use crate::cli::output::Output;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::output::{Output, printable};
 use crate::error::Errno;
 use crate::vfs::RenameFlags;
 
@@ -49,11 +49,14 @@ impl Mv {
                 return Err(Failure::usage("several sources can only be moved into a directory"));
             }
             for from in self.sources.iter().map(|source| source.as_bytes()) {
-                if into {
-                    tree.paths.rename_with(from, join(to, split(from).1), flags)?;
-                } else {
-                    tree.paths.rename_with(from, to, flags)?;
-                }
+                let target = if into { join(to, split(from).1) } else { to.to_vec() };
+                tree.paths.rename_with(from, target, flags).map_err(|error| match error.errno() {
+                    Errno::EINVAL => Failure::new(
+                        Exit::Refused,
+                        format!("{}: cannot be moved into itself", printable(from)),
+                    ),
+                    _ => error.into(),
+                })?;
             }
             Ok(())
         })
