@@ -173,6 +173,11 @@ macro_rules! shows {
             (r" {2,}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "  [time]"),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z {2,}", "[time]  "),
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
+            // Who owns the files: whoever runs the tests.
+            (r#""uid":\d+"#, r#""uid":"[uid]""#),
+            (r#""gid":\d+"#, r#""gid":"[gid]""#),
+            (r"owner: +\d+:\d+", "owner:     [uid]:[gid]"),
+            (r"(?m)^([-dlpcbs][-rwxsStT]{9} +\d+) +\d+ +\d+ ", "$1  [uid]  [gid] "),
             // How many blocks a file has is for other tests.
             (r"blocks: +\d+", "blocks:    [blocks]"),
             (r#""blocks":\d+"#, r#""blocks":"[blocks]""#),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentfs::fuse::{Mount, MountOptions};
+use agentfs::types::{Gid, Uid};
 use agentfs::{AgentFs, Options, Result};
 use tempfile::TempDir;
 
@@ -28,7 +29,11 @@ impl Place {
         );
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("mnt")).unwrap();
-        AgentFs::create(&folder.path().join("agent.db"), &Options::default()).unwrap().close().unwrap();
+        // The root belongs to whoever runs the tests.
+        let mut options = Options::default();
+        options.root_owner =
+            (Uid(rustix::process::geteuid().as_raw()), Gid(rustix::process::getegid().as_raw()));
+        AgentFs::create(&folder.path().join("agent.db"), &options).unwrap().close().unwrap();
         Self { folder }
     }
 
@@ -164,4 +169,14 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "never came: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether the test may go on: some act as several users, or mount other file systems, which takes user
+/// 0. Elsewhere they say that they did nothing; `.ci/run` runs as user 0.
+pub fn as_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("not run: this test needs user 0");
+    }
+    root
 }
