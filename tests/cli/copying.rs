@@ -180,3 +180,22 @@ fn a_file_is_not_copied_onto_itself() {
     assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
     assert_eq!(place.run(["fs", "stat", "demo", "/a", "--json"]).json()["nlink"], 2);
 }
+
+// spec: CLI-13, PATH-12
+#[test]
+fn a_directory_that_lies_below_itself_is_not_copied_for_ever() {
+    let place = Place::new();
+    place.run(["init", "loop.db"]).answer();
+    place.run(["fs", "write", "loop.db", "/d/inner/f", "x"]).answer();
+    let connection = rusqlite::Connection::open(place.at("loop.db")).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO fs_dentry (name, parent_ino, ino)
+               SELECT 'again', ino, parent_ino FROM fs_dentry WHERE name = 'inner'",
+        )
+        .unwrap();
+    drop(connection);
+    let refused = place.run(["fs", "cp", "loop.db", ":/d", "out"]);
+    assert!(refused.stderr.contains("lies below itself"), "{}", refused.stderr);
+    assert!(place.at("out/inner").is_dir() && !place.at("out/inner/again").exists());
+}

@@ -4,7 +4,7 @@
 //! modes, times and symlinks; owners where that is allowed; extended attributes where the other side takes them.
 //! It never follows a symlink below the place that was named, and never copies the copy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -124,6 +124,8 @@ pub(super) struct Copier<'a, S: Source, T: Sink> {
     sink: &'a T,
     /// Files with more than one name that have been copied.
     linked: HashMap<(u64, u64), T::Node>,
+    /// The directories that are being copied. In a damaged database one of them can lie below itself.
+    above: HashSet<(u64, u64)>,
     copied: Copied,
     progress: ProgressBar,
 }
@@ -137,7 +139,14 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
         {
             progress.set_style(style);
         }
-        Self { source, sink, linked: HashMap::new(), copied: Copied::default(), progress }
+        Self {
+            source,
+            sink,
+            linked: HashMap::new(),
+            above: HashSet::new(),
+            copied: Copied::default(),
+            progress,
+        }
     }
 
     /// Ends the copy.
@@ -169,17 +178,16 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
                 levels.extend(below);
             } else if let Some(done) = levels.pop() {
                 // Only now: what was made in it has moved its times, and its mode may forbid that.
-                self.sink.finish(
-                    &done.made,
-                    &self.source.meta(&done.node)?,
-                    &self.source.xattrs(&done.node),
-                )?;
+                let meta = self.source.meta(&done.node)?;
+                self.above.remove(&meta.identity);
+                self.sink.finish(&done.made, &meta, &self.source.xattrs(&done.node))?;
             }
         }
         Ok(())
     }
 
-    fn level(&self, node: S::Node, made: T::Node) -> Result<Level<S, T>, Failure> {
+    fn level(&mut self, node: S::Node, made: T::Node) -> Result<Level<S, T>, Failure> {
+        self.above.insert(self.source.meta(&node)?.identity);
         let children = self.source.children(&node)?.into_iter();
         Ok(Level { node, made, children })
     }
@@ -198,6 +206,10 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
         }
         let present = self.sink.look(directory, name)?;
         if meta.mode.is_directory() {
+            if self.above.contains(&meta.identity) {
+                let message = format!("{}: the directory lies below itself", self.source.describe(&node));
+                return Err(Failure::new(Exit::Refused, message));
+            }
             let made = match present {
                 Present::Directory(there) => there,
                 Present::Nothing => self.sink.make_directory(directory, name)?,
