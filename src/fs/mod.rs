@@ -151,6 +151,16 @@ impl AgentFs {
         released.and(synced).and(self.store.close())
     }
 
+    /// Closes the database under those who still use the file system, as [`close`](Self::close) does;
+    /// what they do after it fails with EBADF. Inodes without names are left to the next mount.
+    ///
+    /// # Errors
+    /// EIO or ENOSPC when earlier operations could not be kept.
+    pub fn shut_down(&self) -> Result<()> {
+        let synced = if self.store.is_read_only() { Ok(()) } else { self.sync() };
+        synced.and(self.store.shut_down())
+    }
+
     fn read_operation<T>(&self, run: impl FnOnce(&mut Operation<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
         let waited = state.pending_atimes.len();

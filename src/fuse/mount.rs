@@ -173,8 +173,7 @@ impl Mount {
     /// unless the caller still holds the file system or another process the database.
     ///
     /// # Errors
-    /// EIO or ENOSPC when something could not be kept; [`MountProblem::Busy`] when a detached mount had to be
-    /// left to those who use it.
+    /// EIO or ENOSPC when something could not be kept.
     pub fn wait(mut self) -> Result<()> {
         self.finish()
     }
@@ -207,8 +206,8 @@ impl Mount {
             Ok(End::Served(Ok(()))) => Ok(()),
             Ok(End::Served(Err(error))) => Err(Error::host("serve", self.mountpoint(), error)),
             Ok(End::GivenUp) | Err(_) => {
-                fs.sync()?;
-                return Err(Error::mount(self.mountpoint(), MountProblem::Busy));
+                tracing::warn!("a detached mount is still in use and fails from now on");
+                return fs.shut_down();
             }
         };
         if let Some(watcher) = self.watcher.take() {

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::failure::{is_damage, storage};
 use super::lock::LockFile;
 use super::session::bytes;
+use super::wal;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::schema::{self, Observed};
 use crate::types::{FileKind, Mode, Options};
@@ -203,6 +204,13 @@ impl Opener {
     pub(super) fn connect_to_checkpoint(&self) -> Result<Connection> {
         let connection = self.connect()?;
         connection.busy_timeout(CHECKPOINT_PATIENCE).map_err(|error| self.problem(error))?;
+        Ok(connection)
+    }
+
+    /// A connection that syncs the log.
+    pub(super) fn connect_to_sync(&self) -> Result<Connection> {
+        let connection = self.connect()?;
+        wal::open_log(&connection).map_err(|error| self.problem(error))?;
         Ok(connection)
     }
 

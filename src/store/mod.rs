@@ -48,7 +48,8 @@ const YIELD: Duration = Duration::from_millis(2);
 /// An open database.
 pub struct Store {
     shared: Arc<Shared>,
-    committer: Option<JoinHandle<()>>,
+    /// None once closed. Lock order: taken alone.
+    committer: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
@@ -129,7 +130,7 @@ impl Store {
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
-            false => (Some(opener.connect()?), Some(opener.connect_to_checkpoint()?)),
+            false => (Some(opener.connect_to_sync()?), Some(opener.connect_to_checkpoint()?)),
         };
         let shared = Arc::new(Shared {
             path: opener.path().to_owned(),
@@ -163,7 +164,7 @@ impl Store {
                 Some(spawned.map_err(|error| Error::host("start a thread for", path, error))?)
             }
         };
-        Ok(Self { shared, committer })
+        Ok(Self { shared, committer: Mutex::new(committer) })
     }
 
     /// The database file, absolute.
@@ -267,12 +268,17 @@ impl Store {
     ///
     /// # Errors
     /// As [`barrier`](Self::barrier).
-    pub fn close(mut self) -> Result<()> {
+    pub fn close(self) -> Result<()> {
         self.shut_down()
     }
 
-    fn shut_down(&mut self) -> Result<()> {
-        let Some(committer) = self.committer.take() else {
+    /// As [`close`](Self::close), while others still hold the store: what they do after it fails with
+    /// EBADF.
+    ///
+    /// # Errors
+    /// As [`barrier`](Self::barrier).
+    pub fn shut_down(&self) -> Result<()> {
+        let Some(committer) = self.committer.lock().take() else {
             return self.shared.close_connections();
         };
         let barrier = self.shared.barrier();

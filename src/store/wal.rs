@@ -6,14 +6,15 @@ use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
-/// Syncs the write-ahead log to the disk (DUR-4), through SQLite's own VFS.
+/// Makes the connection open the write-ahead log, which it does when it first reads something, and keeps open.
+pub(super) fn open_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
+}
+
+/// Syncs the write-ahead log, which the connection has [open](open_log), to the disk (DUR-4), through SQLite's own VFS.
 ///
 /// In WAL mode with `synchronous=NORMAL` a commit is only written; this is what makes it durable.
 pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {
-    // The log is only open once the connection has read something.
-    connection
-        .query_row("SELECT 1 FROM sqlite_master LIMIT 1", [], |_| Ok(()))
-        .or_else(|error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) })?;
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
     // SAFETY: the handle is valid as long as `connection`, and is not used by another thread
     // meanwhile (`Connection` is not `Sync` and we hold a reference to it); the file-control

@@ -38,7 +38,7 @@ impl Other {
     }
 
     fn create(&self, file: &str, content: &[u8]) {
-        let ino = self.0.create(&ROOT, Ino::ROOT, name(file), 0o600).unwrap().ino;
+        let ino = self.0.create(&ROOT, Ino::ROOT, name(file), 0o644).unwrap().ino;
         self.0.write(ino, 0, content, WriteFlags::empty()).unwrap();
     }
 
