@@ -180,3 +180,19 @@ fn a_file_is_not_copied_onto_itself() {
     assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
     assert_eq!(place.run(["fs", "stat", "demo", "/a", "--json"]).json()["nlink"], 2);
 }
+
+// spec: CLI-13
+#[test]
+fn a_pipe_or_device_at_the_destination_is_not_replaced() {
+    let place = Place::with_demo();
+    place.run(["fs", "write", "demo", "/a", "text"]).answer();
+    let pipe = place.at("pipe");
+    rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let refused = place.run(["fs", "cp", "demo", ":/a", "pipe"]);
+    assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
+    assert!(!fs::symlink_metadata(&pipe).unwrap().is_file());
+    // A pipe takes the place of a pipe, so that a tree can be copied twice.
+    place.run(["fs", "cp", "demo", "pipe", ":/"]).answer();
+    place.run(["fs", "cp", "demo", "pipe", ":/"]).answer();
+    place.run(["fs", "cp", "demo", ":/pipe", "."]).answer();
+}

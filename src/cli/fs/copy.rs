@@ -64,8 +64,8 @@ pub(super) trait Source {
 pub(super) enum Present<N> {
     Nothing,
     Directory(N),
-    /// With its identity, as in [`Meta`].
-    Other((u64, u64)),
+    /// With its kind, and its identity as in [`Meta`].
+    Other(FileKind, (u64, u64)),
 }
 
 /// Where a tree is copied to.
@@ -201,17 +201,23 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
             let made = match present {
                 Present::Directory(there) => there,
                 Present::Nothing => self.sink.make_directory(directory, name)?,
-                Present::Other(_) => return Err(self.conflict(&node, name, "not a directory")),
+                Present::Other(..) => return Err(self.conflict(&node, name, "not a directory")),
             };
             self.copied.directories += 1;
             return self.level(node, made).map(Some);
         }
         match present {
             Present::Directory(_) => return Err(self.conflict(&node, name, "a directory")),
-            Present::Other(same) if same == meta.identity => {
+            Present::Other(_, same) if same == meta.identity => {
                 return Err(self.conflict(&node, name, "the same file"));
             }
-            Present::Other(_) => self.sink.unlink(directory, name)?,
+            // Nobody who names /dev/null means to replace it.
+            Present::Other(kind, _)
+                if !matches!(kind, FileKind::Regular | FileKind::Symlink) && kind != meta.mode.kind() =>
+            {
+                return Err(self.conflict(&node, name, &format!("a {}", kind_name(kind))));
+            }
+            Present::Other(..) => self.sink.unlink(directory, name)?,
             Present::Nothing => {}
         }
         if let Some(existing) = self.linked.get(&meta.identity) {

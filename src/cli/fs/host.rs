@@ -208,7 +208,11 @@ impl Sink for Host {
         let node = directory.child(name)?;
         match fs::symlink_metadata(&node.path) {
             Ok(metadata) if metadata.is_dir() => Ok(Present::Directory(node)),
-            Ok(metadata) => Ok(Present::Other(self.identity(&metadata))),
+            Ok(metadata) => {
+                // One of a kind that nobody knows is nothing to replace either.
+                let kind = Mode::from_bits(metadata.mode()).map_or(FileKind::Socket, Mode::kind);
+                Ok(Present::Other(kind, self.identity(&metadata)))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Present::Nothing),
             Err(error) => Err(node.failed("look at", error)),
         }

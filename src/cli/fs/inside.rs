@@ -113,7 +113,7 @@ impl<'a> Sink for Inside<'a> {
             Ok(held) if held.attributes().mode.is_directory() => {
                 Ok(Present::Directory(self.node(held, name)))
             }
-            Ok(held) => Ok(Present::Other((0, held.ino().0))),
+            Ok(held) => Ok(Present::Other(held.attributes().mode.kind(), (0, held.ino().0))),
             Err(error) if error.errno() == Errno::ENOENT => Ok(Present::Nothing),
             Err(error) => Err(error.at_path(name).into()),
         }
