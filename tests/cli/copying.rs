@@ -196,3 +196,14 @@ fn a_pipe_or_device_at_the_destination_is_not_replaced() {
     place.run(["fs", "cp", "demo", "pipe", ":/"]).answer();
     place.run(["fs", "cp", "demo", ":/pipe", "."]).answer();
 }
+
+// spec: CLI-13
+#[test]
+fn a_file_that_does_not_know_its_size_is_copied_as_it_reads() {
+    let place = Place::with_demo();
+    for file in ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        let Ok(content) = fs::read_to_string(file) else { continue };
+        place.run(["fs", "cp", "demo", file, ":/copy"]).answer();
+        assert_eq!(place.run(["fs", "cat", "demo", "/copy"]).answer(), content, "{file}");
+    }
+}

@@ -143,7 +143,7 @@ impl Source for Host {
         Ok(target.as_os_str().as_bytes().to_vec())
     }
 
-    fn content(&self, node: &Node, take: Take<'_>) -> Result<(), Failure> {
+    fn content(&self, node: &Node, take: Take<'_>) -> Result<u64, Failure> {
         let failed = |error: io::Error| node.failed("read", error);
         let mut file =
             File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(&node.path).map_err(failed)?;
@@ -156,13 +156,15 @@ impl Source for Host {
                 let wanted = usize::try_from(end - offset).unwrap_or(PIECE).min(PIECE);
                 let read = file.read(&mut buffer[..wanted]).map_err(failed)?;
                 if read == 0 {
-                    return Ok(());
+                    return Ok(offset);
                 }
                 take(offset, &buffer[..read])?;
                 offset += read as u64;
             }
         }
-        Ok(())
+        let size = file.metadata().map_err(failed)?.len();
+        // What was read is there, whatever became of the file since.
+        Ok(size.max(offset))
     }
 
     fn xattrs(&self, node: &Node) -> Xattrs {
