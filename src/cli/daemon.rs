@@ -9,8 +9,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::exit::{Exit, Failure};
 
@@ -57,11 +60,18 @@ pub(crate) fn start<'a>(
     }
 }
 
-/// In the child, first of all: lets go of the files that were open and of the directory that it was started in.
-pub(crate) fn detach() {
+/// In the child, first of all: lets go of the files that were open and of the directory that it was started in. The flag
+/// tells of a signal that has come since; a Ctrl-C meant for the parent must not leave a mount without a process.
+pub(crate) fn detach() -> Arc<AtomicBool> {
     close_inherited();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        // Of signals that may be handled none is refused.
+        let _ = signal_hook::flag::register(signal, Arc::clone(&interrupted));
+    }
     // A daemon that stays in a directory keeps the file system below it busy; paths are absolute by now.
     let _ = std::env::set_current_dir("/");
+    interrupted
 }
 
 /// Closes what whoever started us left open by mistake (a script's `3>file`, a test's pipe): the mount would keep it open

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -337,7 +338,7 @@ fn serve_in_foreground(mount: fuse::Mount, answer: &Answer, output: &mut Output)
 }
 
 fn serve_in_background(target: &OsStr, directory: &Path, settings: &MountSettings) -> Result<(), Failure> {
-    daemon::detach();
+    let interrupted = daemon::detach();
     let mount = match begin(Path::new(target), directory, settings) {
         Ok(mount) => mount,
         Err(failure) => {
@@ -346,9 +347,10 @@ fn serve_in_background(target: &OsStr, directory: &Path, settings: &MountSetting
             return Err(Failure { message: None, ..failure });
         }
     };
-    if let Err(error) = daemon::report_ready() {
-        tracing::error!(%error, "whoever asked for the mount is gone");
-        mount.unmounter().unmount()?;
+    let reported = daemon::report_ready();
+    if reported.is_err() || interrupted.load(Ordering::Relaxed) {
+        tracing::error!(?reported, "whoever asked for the mount is gone");
+        mount.unmounter().end();
         return Ok(mount.wait()?);
     }
     Ok(mount.run_until_signal()?)

@@ -199,3 +199,30 @@ fn a_directory_that_lies_below_itself_is_not_copied_for_ever() {
     assert!(refused.stderr.contains("lies below itself"), "{}", refused.stderr);
     assert!(place.at("out/inner").is_dir() && !place.at("out/inner/again").exists());
 }
+
+// spec: CLI-13
+#[test]
+fn a_pipe_or_device_at_the_destination_is_not_replaced() {
+    let place = Place::with_demo();
+    place.run(["fs", "write", "demo", "/a", "text"]).answer();
+    let pipe = place.at("pipe");
+    rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let refused = place.run(["fs", "cp", "demo", ":/a", "pipe"]);
+    assert_eq!((refused.code, refused.stderr.lines().count()), (1, 1), "{}", refused.stderr);
+    assert!(!fs::symlink_metadata(&pipe).unwrap().is_file());
+    // A pipe takes the place of a pipe, so that a tree can be copied twice.
+    place.run(["fs", "cp", "demo", "pipe", ":/"]).answer();
+    place.run(["fs", "cp", "demo", "pipe", ":/"]).answer();
+    place.run(["fs", "cp", "demo", ":/pipe", "."]).answer();
+}
+
+// spec: CLI-13
+#[test]
+fn a_file_that_does_not_know_its_size_is_copied_as_it_reads() {
+    let place = Place::with_demo();
+    for file in ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        let Ok(content) = fs::read_to_string(file) else { continue };
+        place.run(["fs", "cp", "demo", file, ":/copy"]).answer();
+        assert_eq!(place.run(["fs", "cat", "demo", "/copy"]).answer(), content, "{file}");
+    }
+}

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -263,6 +264,37 @@ fn an_automounter_that_waits_at_the_mount_point_is_answered() {
     let unmounted = place.run(["unmount", "mnt"]);
     rustix::mount::unmount(&mounted.mountpoint, rustix::mount::UnmountFlags::DETACH).unwrap();
     assert_eq!((outcome.code, unmounted.code), (0, 0), "{} {}", outcome.stderr, unmounted.stderr);
+}
+
+// spec: MNT-7, MNT-8
+#[test]
+fn an_interruption_while_mounting_leaves_no_mount_without_its_process() {
+    let mounted = Mounted::prepare();
+    let place = &mounted.place;
+    for round in 0..20 {
+        let mut command = place.command(["mount", "demo", "mnt"]);
+        let mut child = command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Anywhere from before the mount is made to after.
+        std::thread::sleep(Duration::from_millis(round * 2));
+        let group = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+        child.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let path = place.at("").canonicalize().unwrap().join("mnt");
+        let is_dead = || {
+            let listed = place.run(["mount", "--json"]).json();
+            let of_ours = |mount: &&serde_json::Value| mount["mountpoint"] == path.to_str().unwrap();
+            listed.as_array().unwrap().iter().find(of_ours).is_some_and(|mount| mount["state"] == "dead")
+        };
+        // One that is just ending may look so.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while is_dead() {
+            assert!(Instant::now() < deadline, "round {round} left a dead mount");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Gone, or made before it came.
+        place.run(["unmount", "mnt"]);
+    }
 }
 
 // spec: CLI-8, MNT-37

@@ -47,8 +47,9 @@ pub(super) trait Source {
     fn children(&self, node: &Self::Node) -> Result<Named<Self::Node>, Failure>;
     /// The target of a symlink.
     fn target(&self, node: &Self::Node) -> Result<Vec<u8>, Failure>;
-    /// The stored bytes of a file in pieces with their offsets, in order; holes are left out.
-    fn content(&self, node: &Self::Node, take: Take<'_>) -> Result<(), Failure>;
+    /// The stored bytes of a file in pieces with their offsets, in order; holes are left out. Returns the size that the
+    /// file turned out to have, which need not be the one in its attributes (in /proc, for one).
+    fn content(&self, node: &Self::Node, take: Take<'_>) -> Result<u64, Failure>;
     /// Those that can be read.
     fn xattrs(&self, node: &Self::Node) -> Xattrs;
     /// Whether a copy of it would be one of the copy itself: a file of the database that is written, or a directory
@@ -64,8 +65,8 @@ pub(super) trait Source {
 pub(super) enum Present<N> {
     Nothing,
     Directory(N),
-    /// With its identity, as in [`Meta`].
-    Other((u64, u64)),
+    /// With its kind, and its identity as in [`Meta`].
+    Other(FileKind, (u64, u64)),
 }
 
 /// Where a tree is copied to.
@@ -199,7 +200,7 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
         directory: &T::Node,
         name: &[u8],
     ) -> Result<Option<Level<S, T>>, Failure> {
-        let meta = self.source.meta(&node)?;
+        let mut meta = self.source.meta(&node)?;
         if self.source.is_own(&meta) {
             warn(format_args!("{}: left out, a part of where the copy goes", self.source.describe(&node)));
             return Ok(None);
@@ -213,17 +214,23 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
             let made = match present {
                 Present::Directory(there) => there,
                 Present::Nothing => self.sink.make_directory(directory, name)?,
-                Present::Other(_) => return Err(self.conflict(&node, name, "not a directory")),
+                Present::Other(..) => return Err(self.conflict(&node, name, "not a directory")),
             };
             self.copied.directories += 1;
             return self.level(node, made).map(Some);
         }
         match present {
             Present::Directory(_) => return Err(self.conflict(&node, name, "a directory")),
-            Present::Other(same) if same == meta.identity => {
+            Present::Other(_, same) if same == meta.identity => {
                 return Err(self.conflict(&node, name, "the same file"));
             }
-            Present::Other(_) => self.sink.unlink(directory, name)?,
+            // Nobody who names /dev/null means to replace it.
+            Present::Other(kind, _)
+                if !matches!(kind, FileKind::Regular | FileKind::Symlink) && kind != meta.mode.kind() =>
+            {
+                return Err(self.conflict(&node, name, &format!("a {}", kind_name(kind))));
+            }
+            Present::Other(..) => self.sink.unlink(directory, name)?,
             Present::Nothing => {}
         }
         if let Some(existing) = self.linked.get(&meta.identity) {
@@ -232,7 +239,7 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
             return Ok(None);
         }
         self.progress.set_message(printable(name));
-        if let Some(made) = self.make(&node, &meta, directory, name)? {
+        if let Some(made) = self.make(&node, &mut meta, directory, name)? {
             self.sink.finish(&made, &meta, &self.source.xattrs(&node))?;
             if meta.nlink > 1 {
                 self.linked.insert(meta.identity, made);
@@ -244,14 +251,14 @@ impl<'a, S: Source, T: Sink> Copier<'a, S, T> {
     fn make(
         &mut self,
         node: &S::Node,
-        meta: &Meta,
+        meta: &mut Meta,
         directory: &T::Node,
         name: &[u8],
     ) -> Result<Option<T::Node>, Failure> {
         match meta.mode.kind() {
             FileKind::Regular => {
                 let file = self.sink.make_file(directory, name)?;
-                self.source.content(node, &mut |offset, data| {
+                meta.size = self.source.content(node, &mut |offset, data| {
                     self.copied.bytes += data.len() as u64;
                     self.progress.set_position(self.copied.bytes);
                     self.sink.write(&file, offset, data)

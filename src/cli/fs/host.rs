@@ -143,7 +143,7 @@ impl Source for Host {
         Ok(target.as_os_str().as_bytes().to_vec())
     }
 
-    fn content(&self, node: &Node, take: Take<'_>) -> Result<(), Failure> {
+    fn content(&self, node: &Node, take: Take<'_>) -> Result<u64, Failure> {
         let failed = |error: io::Error| node.failed("read", error);
         let mut file =
             File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(&node.path).map_err(failed)?;
@@ -156,13 +156,15 @@ impl Source for Host {
                 let wanted = usize::try_from(end - offset).unwrap_or(PIECE).min(PIECE);
                 let read = file.read(&mut buffer[..wanted]).map_err(failed)?;
                 if read == 0 {
-                    return Ok(());
+                    return Ok(offset);
                 }
                 take(offset, &buffer[..read])?;
                 offset += read as u64;
             }
         }
-        Ok(())
+        let size = file.metadata().map_err(failed)?.len();
+        // What was read is there, whatever became of the file since.
+        Ok(size.max(offset))
     }
 
     fn xattrs(&self, node: &Node) -> Xattrs {
@@ -208,7 +210,11 @@ impl Sink for Host {
         let node = directory.child(name)?;
         match fs::symlink_metadata(&node.path) {
             Ok(metadata) if metadata.is_dir() => Ok(Present::Directory(node)),
-            Ok(metadata) => Ok(Present::Other(self.identity(&metadata))),
+            Ok(metadata) => {
+                // One of a kind that nobody knows is nothing to replace either.
+                let kind = Mode::from_bits(metadata.mode()).map_or(FileKind::Socket, Mode::kind);
+                Ok(Present::Other(kind, self.identity(&metadata)))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Present::Nothing),
             Err(error) => Err(node.failed("look at", error)),
         }

@@ -68,12 +68,12 @@ impl<'a> Source for Inside<'a> {
         Ok(self.tree.fs.readlink(node.held.ino()).map_err(|error| error.at_path(&node.name))?)
     }
 
-    fn content(&self, node: &Node<'a>, take: Take<'_>) -> Result<(), Failure> {
+    fn content(&self, node: &Node<'a>, take: Take<'_>) -> Result<u64, Failure> {
         let (fs, ino) = (self.tree.fs, node.held.ino());
         let mut offset = 0;
         loop {
             let start = match fs.seek(ino, offset, SeekTo::Data) {
-                Err(error) if error.errno() == Errno::ENXIO => return Ok(()),
+                Err(error) if error.errno() == Errno::ENXIO => return Ok(fs.getattr(ino)?.size.max(offset)),
                 start => start?,
             };
             let end = fs.seek(ino, start, SeekTo::Hole)?;
@@ -82,7 +82,7 @@ impl<'a> Source for Inside<'a> {
                 // At most a piece, which fits.
                 let data = fs.read(ino, offset, (end - offset).min(PIECE) as usize)?;
                 if data.is_empty() {
-                    return Ok(());
+                    return Ok(offset);
                 }
                 take(offset, &data)?;
                 offset += data.len() as u64;
@@ -113,7 +113,7 @@ impl<'a> Sink for Inside<'a> {
             Ok(held) if held.attributes().mode.is_directory() => {
                 Ok(Present::Directory(self.node(held, name)))
             }
-            Ok(held) => Ok(Present::Other((0, held.ino().0))),
+            Ok(held) => Ok(Present::Other(held.attributes().mode.kind(), (0, held.ino().0))),
             Err(error) if error.errno() == Errno::ENOENT => Ok(Present::Nothing),
             Err(error) => Err(error.at_path(name).into()),
         }
