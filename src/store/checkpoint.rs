@@ -10,10 +10,11 @@ use parking_lot::MutexGuard;
 use super::{Shared, Writer};
 use crate::error::Result;
 
-/// Bytes in the log past which a checkpoint runs beside the writer.
-const CHECKPOINT_BYTES: u64 = 32 << 20;
+/// Bytes in the log past which a checkpoint runs beside the writer. Small, because a log that starts anew is
+/// overwritten in place, and a flush then need not record that the file has grown.
+const CHECKPOINT_BYTES: u64 = 8 << 20;
 /// Bytes in the log past which the writer waits for the checkpoint.
-const CHECKPOINT_BARRIER_BYTES: u64 = 128 << 20;
+const CHECKPOINT_BARRIER_BYTES: u64 = 64 << 20;
 
 const PASSIVE: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
