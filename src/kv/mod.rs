@@ -5,6 +5,7 @@
 //! durable after the next [barrier](crate::store::Store::barrier). There are no namespaces, no expiry and no
 //! history here; a prefix serves as a namespace.
 
+use rusqlite::types::ValueRef;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -32,9 +33,9 @@ pub struct Entry {
     /// The stored text; None from [`Kv::list`], which leaves values where they are. Bytes of another
     /// writer that are not UTF-8 show as U+FFFD.
     pub value: Option<String>,
-    /// When the key was first set, in seconds since 1970; None where another writer stored nothing.
+    /// When the key was first set, in seconds since 1970; None where another writer stored no time.
     pub created_at: Option<i64>,
-    /// When the value was last set, in seconds since 1970; None where another writer stored nothing.
+    /// When the value was last set, in seconds since 1970; None where another writer stored no time.
     pub updated_at: Option<i64>,
 }
 
@@ -223,10 +224,20 @@ fn behind(prefix: &str) -> Option<Vec<u8>> {
 fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let value = match row.get_ref(1)? {
-        rusqlite::types::ValueRef::Null => None,
+        ValueRef::Null => None,
         _ => Some(text(bytes(row, 1)?)),
     };
-    Ok(Entry { key: text(bytes(row, 0)?), value, created_at: row.get(2)?, updated_at: row.get(3)? })
+    Ok(Entry { key: text(bytes(row, 0)?), value, created_at: seconds(row, 2)?, updated_at: seconds(row, 3)? })
+}
+
+/// Whole seconds. Another writer may have stored a fraction, or something that is no time: one such row must not
+/// hide the others.
+fn seconds(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<i64>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Integer(seconds) => Some(seconds),
+        ValueRef::Real(seconds) => Some(seconds.floor() as i64),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

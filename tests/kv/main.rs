@@ -231,3 +231,16 @@ proptest! {
         prop_assert_eq!(keys(&listed), expected);
     }
 }
+
+// spec: KV-7
+#[test]
+fn a_time_that_is_none_does_not_hide_the_other_keys() {
+    let fixture = Fixture::new();
+    fixture.kv().set("good", &json!(1)).unwrap();
+    const INSERT: &str =
+        "INSERT INTO kv_store (key, value, created_at, updated_at) VALUES ('odd', '2', 'noon', 7.9)";
+    fixture.foreign(INSERT, []);
+    let entries = fixture.kv().list(None).unwrap();
+    assert_eq!(keys(&entries), ["good", "odd"]);
+    assert_eq!((entries[1].created_at, entries[1].updated_at), (None, Some(7)));
+}
