@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where citations are looked for, below the root of the repository.
-const FOLDERS: [&str; 3] = ["src", "tests", "gates"];
+const FOLDERS: [&str; 4] = ["src", "model", "tests", "gates"];
 /// What a comment begins with, by the ending of the file.
 const COMMENTS: [(&str, &str); 3] = [("rs", "//"), ("py", "#"), ("sh", "#")];
 
