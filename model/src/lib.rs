@@ -14,6 +14,8 @@ pub mod call;
 pub mod check;
 mod errno;
 pub mod fs;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod mechanism;
 pub mod outcome;
 pub mod profile;
