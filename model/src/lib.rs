@@ -12,6 +12,7 @@ pub mod bytes;
 pub mod call;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod coverage;
 mod errno;
 pub mod fs;
 #[cfg(feature = "generate")]

@@ -1,3 +1,10 @@
 //! Implementations of a file system, driven through traces and held against the model.
 
 pub mod check;
+mod implementation;
+pub mod play;
+pub mod search;
+mod tree;
+
+pub use implementation::{Answer, Between, During, Failure, Implementation, Problem};
+pub use tree::{Observed, Piece, Tree};

@@ -87,8 +87,8 @@ kinds! {
     Fallocate 45 "With every mode.";
     CopyFileRange 30 "Between two files, or within one.";
     Mknod 35 "Every kind.";
-    LinkHandle 15 "A second name for what is open.";
-    Setxattr 45 "With every mode.";
+    LinkHandle 25 "A second name for what is open.";
+    Setxattr 60 "With every mode.";
     Getxattr 25 "By path or by handle.";
     Listxattr 15 "By path or by handle.";
     Removexattr 20 "By path or by handle.";
@@ -99,6 +99,50 @@ kinds! {
     Statfs 5 "Of the file system.";
     Reopen 12 "Close in good order and open again.";
     Crash 6 "Kill and open again.";
+}
+
+/// What operations are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Names,
+    Content,
+    Attributes,
+    Listings,
+    Rest,
+}
+
+impl Kind {
+    pub(super) const fn subject(self) -> Subject {
+        match self {
+            Self::Mkdir
+            | Self::Unlink
+            | Self::Rmdir
+            | Self::Rename
+            | Self::Link
+            | Self::Symlink
+            | Self::Mknod
+            | Self::LinkHandle => Subject::Names,
+            Self::Write
+            | Self::Pwrite
+            | Self::Read
+            | Self::Pread
+            | Self::Truncate
+            | Self::Seek
+            | Self::Fallocate
+            | Self::CopyFileRange => Subject::Content,
+            Self::Stat
+            | Self::Chmod
+            | Self::Chown
+            | Self::Utimens
+            | Self::Access
+            | Self::Setxattr
+            | Self::Getxattr
+            | Self::Listxattr
+            | Self::Removexattr => Subject::Attributes,
+            Self::Readdir | Self::Seekdir => Subject::Listings,
+            _ => Subject::Rest,
+        }
+    }
 }
 
 /// A call before it is known what is there: which operation, by whom, and choices among what there will be.

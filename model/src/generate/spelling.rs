@@ -45,7 +45,7 @@ const SPELLINGS: &[(usize, Spelling)] = &[
     (4, Spelling::FinalDot),
     (4, Spelling::FinalDotDot),
     (6, Spelling::Beyond),
-    (6, Spelling::BeyondSymlink),
+    (10, Spelling::BeyondSymlink),
     (4, Spelling::Unknown),
     (3, Spelling::LongName),
     (1, Spelling::LongestName),

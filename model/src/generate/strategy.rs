@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use proptest::prelude::*;
 
 use super::draft::PICKS;
+use super::draft::Subject;
 use super::{Alphabet, Draft, Kind};
 
 /// A trace before it is played: the kind of root directory it begins with, and its drafts.
@@ -31,9 +32,24 @@ fn draft(kinds: Vec<(usize, Kind)>) -> impl Strategy<Value = Draft> {
     (kind, any::<u16>(), any::<[u16; PICKS]>()).prop_map(|(kind, by, picks)| Draft { kind, by, picks })
 }
 
-/// Scripts of `length` steps from an alphabet.
+/// How much more often operations are drawn that a script is mainly about.
+const EMPHASIS: usize = 5;
+
+/// Scripts of `length` steps from an alphabet. Half of them are about everything, the others mainly about one subject:
+/// what takes several steps on one file comes about seldom otherwise.
 pub fn scripts(alphabet: &Alphabet, length: RangeInclusive<usize>) -> impl Strategy<Value = Script> + use<> {
-    let kinds = Kind::WEIGHTS.iter().copied().filter(|(_, kind)| alphabet.has(*kind)).collect();
-    let drafts = proptest::collection::vec(draft(kinds), length);
+    let kinds = |about: Option<Subject>| -> Vec<(usize, Kind)> {
+        let drawn = Kind::WEIGHTS.iter().filter(|(_, kind)| alphabet.has(*kind));
+        let emphasis = |kind: Kind| if Some(kind.subject()) == about { EMPHASIS } else { 1 };
+        drawn.map(|(weight, kind)| (weight * emphasis(*kind), *kind)).collect()
+    };
+    let drafts = |about| proptest::collection::vec(draft(kinds(about)), length.clone());
+    let drafts = prop_oneof![
+        4 => drafts(None),
+        2 => drafts(Some(Subject::Names)),
+        2 => drafts(Some(Subject::Content)),
+        1 => drafts(Some(Subject::Attributes)),
+        1 => drafts(Some(Subject::Listings)),
+    ];
     (0..alphabet.roots.len(), drafts).prop_map(|(root, drafts)| Script { root, drafts })
 }

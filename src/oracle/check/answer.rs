@@ -110,8 +110,10 @@ fn listing(
         let (seen, allowed) = (format!("{} returned", seen.len()), format!("at most {}", pattern.most));
         differences.push(of_listing("entries".into(), seen, allowed, &["FS-DIR-1"]));
     }
+    // What one entry shows of its number, the next one must not contradict.
+    let mut identities = identities.clone();
     for (index, entry) in seen.iter().enumerate() {
-        differences.extend(in_entry(pattern, &seen[..index], entry, identities));
+        differences.extend(in_entry(pattern, &seen[..index], entry, &mut identities));
     }
     if differences.is_empty() {
         differences.extend(in_sequence(pattern, seen));
@@ -137,7 +139,7 @@ fn in_entry(
     pattern: &EntriesPattern,
     before: &[Entry],
     entry: &Entry,
-    identities: &Identities,
+    identities: &mut Identities,
 ) -> Vec<Difference> {
     let differs = |seen: String, allowed: String, rules: &[&'static str]| {
         of_listing(format!("entry {:?}", entry.name), seen, allowed, rules)
@@ -157,6 +159,8 @@ fn in_entry(
     if let Some(why) = identities.contradiction(known.inode, entry.inode) {
         let allowed = format!("another number: {why}");
         differences.push(differs(format!("inode {}", entry.inode), allowed, &["FMT-9"]));
+    } else {
+        identities.learn(known.inode, entry.inode);
     }
     differences
 }

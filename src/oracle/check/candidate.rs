@@ -16,6 +16,8 @@ use super::clock::Clock;
 use super::divergence::Difference;
 use super::identity::Identities;
 use super::status::SeenTimes;
+use super::tree;
+use crate::oracle::tree::Tree;
 
 /// A possible state.
 #[derive(Clone, Debug)]
@@ -59,6 +61,16 @@ impl Candidate {
 
     pub(super) fn context<'a>(&'a self, clock: &'a Clock) -> Context<'a> {
         Context { clock, identities: &self.identities, causes: &self.causes, seen_times: &self.seen_times }
+    }
+
+    /// What it is once the tree was seen, which is its own.
+    pub(super) fn shown(&self, seen: &Tree) -> Self {
+        let mut next = self.clone();
+        for (pattern, status) in tree::statuses(&self.model, seen) {
+            next.identities.learn(pattern.inode, status.inode);
+            next.seen_times.learn(&pattern, status);
+        }
+        next
     }
 
     /// The states to which a crash can lead, the latest first.

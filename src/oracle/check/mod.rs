@@ -11,10 +11,10 @@ mod answer;
 mod candidate;
 mod causes;
 mod clock;
-mod coverage;
 mod divergence;
 mod identity;
 mod status;
+mod tree;
 mod words;
 
 use std::collections::BTreeMap;
@@ -24,10 +24,11 @@ use agentfs_model::fs::{FileSystem, Inadmissible};
 use agentfs_model::outcome::{Allowed, Outcome};
 use agentfs_model::trace::Setting;
 
+pub use agentfs_model::coverage::{Coverage, Pair, listed};
 pub use clock::Moment;
-pub use coverage::{Coverage, Pair, listed};
 pub use divergence::{Difference, Divergence};
 
+use super::tree::Tree;
 use candidate::Candidate;
 use clock::Clock;
 
@@ -187,6 +188,35 @@ impl Checker {
         self.candidates = without_repetition(next);
         (self.clock, self.step) = (clock, step);
         Ok(Verdict::Allowed)
+    }
+
+    /// The whole tree is `seen` after the last step.
+    ///
+    /// # Errors
+    /// In what it differs from that of the model; where several states are possible, from the one that is nearest.
+    pub fn compare_tree(&mut self, seen: &Tree) -> Result<(), Box<Divergence>> {
+        let mut nearest: Option<Vec<Difference>> = None;
+        let mut fitting = Vec::new();
+        for candidate in &self.candidates {
+            let differences = tree::differences(&candidate.model, seen, &candidate.context(&self.clock));
+            if differences.is_empty() {
+                fitting.push(candidate.shown(seen));
+            } else if nearest.as_ref().is_none_or(|nearest| differences.len() < nearest.len()) {
+                nearest = Some(differences);
+            }
+        }
+        if fitting.is_empty() {
+            let (step, differences) = (self.step, nearest.unwrap_or_default());
+            return Err(Box::new(Divergence {
+                step,
+                call: None,
+                outcome: None,
+                differences,
+                allowed: Vec::new(),
+            }));
+        }
+        self.candidates = without_repetition(fitting);
+        Ok(())
     }
 
     /// Whether the call leaves the model's state as it is, whatever it answers.

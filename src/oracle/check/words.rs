@@ -14,7 +14,11 @@ pub(super) fn call(call: &Call) -> String {
     // What a call is in JSON has every argument under its name.
     let Ok(Value::Object(arguments)) = serde_json::to_value(&call.operation) else { return words };
     for (name, value) in arguments.iter().filter(|(name, _)| *name != "op") {
-        let _ = write!(words, " {name} {}", argument(value));
+        let octal = value.as_u64().filter(|_| ["mode", "mask"].contains(&name.as_str()));
+        let _ = match octal {
+            Some(mode) => write!(words, " {name} {mode:04o}"),
+            None => write!(words, " {name} {}", argument(value)),
+        };
     }
     if call.by.0 != 0 {
         let _ = write!(words, " by process {}", call.by.0);

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use agentfs_model::Errno;
-use agentfs_model::call::Operation;
-use agentfs_model::outcome::Outcome;
+use crate::Errno;
+use crate::call::Operation;
+use crate::outcome::Outcome;
+
+/// No error of Linux has a larger number.
+const LARGEST_ERRNO: i32 = 133;
 
 /// A call, and the error that it answered; None is success.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,8 +76,9 @@ pub fn listed(specification: &str) -> Result<BTreeSet<Pair>, String> {
         };
         for call in calls.split(',').map(|call| call.trim().to_owned()) {
             for symbol in errors.split_whitespace() {
-                let errno: Errno = serde_json::from_value(symbol.into())
-                    .map_err(|_| format!("CALL-11: {symbol} of {call} is no error"))?;
+                let errno =
+                    (1..=LARGEST_ERRNO).filter_map(Errno::from_number).find(|errno| errno.symbol() == symbol);
+                let errno = errno.ok_or_else(|| format!("CALL-11: {symbol} of {call} is no error"))?;
                 pairs.insert(Pair { call: call.clone(), errno: Some(errno) });
             }
             pairs.insert(Pair { call, errno: None });
