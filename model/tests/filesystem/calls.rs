@@ -104,6 +104,51 @@ fn what_lies_past_the_largest_offset_is_einval_or_cut() {
     assert_eq!(machine.write(3, "x"), refused(Errno::EFBIG));
 }
 
+/// Linux looks at the sign of an offset before it looks at the descriptor, and at the sum after it.
+// spec: CALL-1, CALL-3
+#[test]
+fn a_range_that_is_too_far_is_found_after_the_handle() {
+    let mut machine = with_open_file();
+    let pread = |handle, offset| Operation::Pread { handle: Handle(handle), offset, length: 1 };
+    let pwrite = |handle, offset| Operation::Pwrite { handle: Handle(handle), offset, data: "x".into() };
+    for handle in [NOT_OPEN, 2] {
+        assert_eq!(machine.root(pread(handle, LARGEST)), refused(Errno::EBADF));
+        assert_eq!(machine.root(pread(handle, LARGEST + 1)), refused(Errno::EINVAL));
+    }
+    for handle in [NOT_OPEN, 1] {
+        assert_eq!(machine.root(pwrite(handle, LARGEST)), refused(Errno::EBADF));
+        assert_eq!(machine.root(pwrite(handle, LARGEST + 1)), refused(Errno::EINVAL));
+    }
+    let cut = Operation::Truncate { object: by_handle(NOT_OPEN), size: LARGEST + 1 };
+    assert_eq!(machine.root(cut), refused(Errno::EINVAL));
+}
+
+// spec: CALL-3
+#[test]
+fn a_range_that_is_too_far_comes_before_what_the_handle_is_of() {
+    let mut machine = Machine::new();
+    machine.open("/", OpenFlags::READ, 1);
+    let pread = |offset| Operation::Pread { handle: Handle(1), offset, length: 1 };
+    assert_eq!(machine.root(pread(LARGEST)), refused(Errno::EINVAL));
+    assert_eq!(machine.root(pread(0)), refused(Errno::EISDIR));
+}
+
+// spec: CALL-3
+#[test]
+fn the_own_offset_can_be_too_far_too() {
+    let mut machine = with_open_file();
+    for handle in [1, 3] {
+        let far = Operation::Seek { handle: Handle(handle), offset: i64::MAX, whence: Whence::Set };
+        assert_eq!(machine.root(far), offset(LARGEST));
+    }
+    assert_eq!(machine.read(1, 1), refused(Errno::EINVAL));
+    assert_eq!(machine.read(1, 0), data(""));
+    // Although it would be written at the end.
+    assert_eq!(machine.write(3, "x"), refused(Errno::EINVAL));
+    let appended = Operation::Pwrite { handle: Handle(3), offset: LARGEST, data: "x".into() };
+    assert_eq!(machine.root(appended), refused(Errno::EINVAL));
+}
+
 // spec: CALL-4
 #[test]
 fn open_creates_no_directory_follows_nothing_when_exclusive_and_opens_what_it_made() {
