@@ -115,6 +115,15 @@ impl FileSystem {
                     others.push((Errno::ENXIO, "FS-SEEK-2"));
                 }
             }
+            // Where a listing stands is the file system's own number, and may be the largest there is.
+            Operation::Read { handle, length: 1.. }
+                if refused == Some(Errno::EISDIR) && !self.profile.directory_order =>
+            {
+                let listed = |found: &super::Description| found.listing.has_begun();
+                if self.description(call.by, *handle).is_ok_and(listed) {
+                    others.push((Errno::EINVAL, "CALL-3"));
+                }
+            }
             Operation::Rmdir { .. } | Operation::Rename { .. } if self.profile.posix_errors => {
                 match refused {
                     Some(ENOTEMPTY) => others.push((EEXIST, "CALL-10")),

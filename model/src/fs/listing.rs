@@ -26,6 +26,11 @@ impl Listing {
     pub fn length(&self) -> usize {
         self.returned.len()
     }
+
+    /// Whether it stands anywhere but at its beginning.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.began.is_some()
+    }
 }
 
 impl FileSystem {

@@ -133,6 +133,19 @@ fn a_range_that_is_too_far_comes_before_what_the_handle_is_of() {
     assert_eq!(machine.root(pread(0)), refused(Errno::EISDIR));
 }
 
+/// Where a listing stands is a number of the file system's own: after ext4's last entry it is the largest there is.
+// spec: CALL-3
+#[test]
+fn the_offset_of_a_listing_can_be_too_far_as_well() {
+    let mut machine = Machine::with(Profile::linux());
+    machine.open("/", OpenFlags::READ, 1);
+    let read = |length| Operation::Read { handle: Handle(1), length };
+    assert_eq!(machine.allowed(0, read(1)), [refused(Errno::EISDIR)]);
+    machine.root(Operation::Readdir { handle: Handle(1), count: 1 });
+    assert_eq!(machine.allowed(0, read(1)), [refused(Errno::EISDIR), refused(Errno::EINVAL)]);
+    assert_eq!(machine.allowed(0, read(0)), [refused(Errno::EISDIR)]);
+}
+
 // spec: CALL-3
 #[test]
 fn the_own_offset_can_be_too_far_too() {
