@@ -305,6 +305,24 @@ fn the_host_protects_directories_that_anyone_may_write_to() {
     assert_eq!(machine.by(2, link("d/g")), DONE);
 }
 
+/// Linux asks only of the symlink that ends the path whether it may be followed.
+// spec: CALL-9
+#[test]
+fn a_symlink_in_the_middle_of_a_path_is_followed_in_a_sticky_directory_too() {
+    let mut machine = with_sticky_directory(Profile::linux());
+    machine.mkdir("d/e");
+    for (of, is_last) in [("t/l/e", false), ("t/l/.", false), ("t/l/", true), ("t/l", true)] {
+        let answer = machine.by(1, Operation::Stat { object: path(of) });
+        assert_eq!(answer == refused(Errno::EACCES), is_last, "{of}");
+    }
+    // What ends the target of the last one is last as well, what lies before that is not.
+    machine.symlink("t/l/e", "through");
+    machine.symlink("t/l", "to");
+    let mut stat = |of: &str| machine.by(1, Operation::Stat { object: path(of) });
+    assert!(matches!(stat("through"), Expected::Status(_)));
+    assert_eq!(stat("to"), refused(Errno::EACCES));
+}
+
 // spec: CALL-10
 #[test]
 fn posix_allows_two_errors_where_linux_has_one() {
