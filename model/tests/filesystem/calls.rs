@@ -323,6 +323,25 @@ fn a_symlink_in_the_middle_of_a_path_is_followed_in_a_sticky_directory_too() {
     assert_eq!(stat("to"), refused(Errno::EACCES));
 }
 
+/// What is neither a file nor a FIFO has no switch: opening it there with CREATE is always refused.
+// spec: CALL-9
+#[test]
+fn open_with_create_of_what_is_no_file_is_refused_in_a_sticky_directory_without_any_switch() {
+    let flags = OpenFlags::CREATE | OpenFlags::READ | OpenFlags::NOFOLLOW;
+    for (mut profile, errno) in [(Profile::linux(), Errno::EACCES), (Profile::agentfs(), Errno::ELOOP)] {
+        profile.protections = agentfs_model::profile::Protections::default();
+        let mut machine = Machine::with(profile);
+        machine.chmod("/", 0o1777);
+        machine.symlink("/d", "l");
+        machine.chown("l", 2000);
+        for process in [0, 1] {
+            assert_eq!(machine.open_by(process, "l", flags, 1), refused(errno));
+        }
+        assert_eq!(machine.open_by(2, "l", flags, 1), refused(Errno::ELOOP));
+        assert_eq!(machine.open_by(1, "l", OpenFlags::READ | OpenFlags::NOFOLLOW, 1), refused(Errno::ELOOP));
+    }
+}
+
 // spec: CALL-10
 #[test]
 fn posix_allows_two_errors_where_linux_has_one() {
