@@ -2,11 +2,11 @@
 
 use agentfs_model::Errno;
 use agentfs_model::call::{
-    Call, FallocateMode, Object, OpenFlags, Operation, Place, RenameFlags, TimeChange, Whence,
+    Call, FallocateMode, Object, OpenFlags, Operation, Place, RenameFlags, TimeChange, Whence, XattrMode,
 };
 use agentfs_model::outcome::{Entry, EntryPattern, Expected, Outcome};
 use agentfs_model::profile::Profile;
-use agentfs_model::values::{Handle, ProcessId};
+use agentfs_model::values::{Handle, ProcessId, Timestamp};
 
 use crate::machine::{DONE, Machine, at, by_handle, count, data, path, refused};
 
@@ -230,6 +230,17 @@ fn utimens_of_neither_time_looks_at_nothing() {
     }
 }
 
+/// `UTIME_NOW` and `UTIME_OMIT` are numbers of nanoseconds too: as a time nobody can ask for them.
+#[test]
+fn the_two_special_numbers_of_nanoseconds_are_no_times() {
+    let machine = Machine::new();
+    for nanoseconds in [0x3fff_fffe, 0x3fff_ffff] {
+        let (atime, mtime) = (TimeChange::Omit, TimeChange::At(Timestamp { seconds: 0, nanoseconds }));
+        let operation = Operation::Utimens { object: path("/"), atime, mtime };
+        assert!(machine.fs.step(at(1), &Call { by: ProcessId(0), operation }).is_err());
+    }
+}
+
 // spec: CALL-8
 #[test]
 fn a_listing_goes_back_to_what_it_has_returned_and_anew_from_the_beginning() {
@@ -272,82 +283,6 @@ fn listed(machine: &mut Machine, count: u32) -> Vec<String> {
     let names = entries.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()).collect();
     machine.fs = branch.settle(&Outcome::Entries(entries));
     names
-}
-
-/// A sticky directory that anyone may write to, where user 2000 has a file, a symlink, a socket; protections all on.
-fn with_sticky_directory(profile: Profile) -> Machine {
-    let mut profile = profile;
-    profile.protections.symlinks = true;
-    profile.protections.hardlinks = true;
-    profile.protections.regular = 1;
-    let mut machine = Machine::with(profile);
-    machine.mkdir("t");
-    machine.chmod("t", 0o1777);
-    machine.mkdir("d");
-    machine.chmod("d", 0o777);
-    machine.file("t/f", "");
-    machine.chmod("t/f", 0o644);
-    machine.symlink("/d", "t/l");
-    for name in ["t/f", "t/l"] {
-        machine.chown(name, 2000);
-    }
-    machine
-}
-
-// spec: CALL-9
-#[test]
-fn the_host_protects_directories_that_anyone_may_write_to() {
-    let mut machine = with_sticky_directory(Profile::linux());
-    let stat = |of: &str| Operation::Stat { object: path(of) };
-    for process in [0, 1] {
-        assert_eq!(machine.by(process, stat("t/l")), refused(Errno::EACCES));
-        assert_eq!(
-            machine.open_by(process, "t/f", OpenFlags::CREATE | OpenFlags::READ, 1),
-            refused(Errno::EACCES)
-        );
-    }
-    assert!(matches!(machine.by(2, stat("t/l")), Expected::Status(_)));
-    assert_eq!(machine.open_by(1, "t/f", OpenFlags::READ, 1), DONE);
-    let link = |to: &str| Operation::Link { from: "t/f".into(), to: to.into(), follow: false };
-    assert_eq!(machine.by(1, link("d/g")), refused(Errno::EPERM));
-    assert_eq!(machine.by(2, link("d/g")), DONE);
-}
-
-/// Linux asks only of the symlink that ends the path whether it may be followed.
-// spec: CALL-9
-#[test]
-fn a_symlink_in_the_middle_of_a_path_is_followed_in_a_sticky_directory_too() {
-    let mut machine = with_sticky_directory(Profile::linux());
-    machine.mkdir("d/e");
-    for (of, is_last) in [("t/l/e", false), ("t/l/.", false), ("t/l/", true), ("t/l", true)] {
-        let answer = machine.by(1, Operation::Stat { object: path(of) });
-        assert_eq!(answer == refused(Errno::EACCES), is_last, "{of}");
-    }
-    // What ends the target of the last one is last as well, what lies before that is not.
-    machine.symlink("t/l/e", "through");
-    machine.symlink("t/l", "to");
-    let mut stat = |of: &str| machine.by(1, Operation::Stat { object: path(of) });
-    assert!(matches!(stat("through"), Expected::Status(_)));
-    assert_eq!(stat("to"), refused(Errno::EACCES));
-}
-
-/// What is neither a file nor a FIFO has no switch: opening it there with CREATE is always refused.
-// spec: CALL-9
-#[test]
-fn open_with_create_of_what_is_no_file_is_refused_in_a_sticky_directory_without_any_switch() {
-    let flags = OpenFlags::CREATE | OpenFlags::READ | OpenFlags::NOFOLLOW;
-    for (mut profile, errno) in [(Profile::linux(), Errno::EACCES), (Profile::agentfs(), Errno::ELOOP)] {
-        profile.protections = agentfs_model::profile::Protections::default();
-        let mut machine = Machine::with(profile);
-        machine.chmod("/", 0o1777);
-        machine.symlink("/d", "l");
-        machine.chown("l", 2000);
-        for process in [0, 1] {
-            assert_eq!(machine.open_by(process, "l", flags, 1), refused(errno));
-        }
-        assert_eq!(machine.open_by(2, "l", flags, 1), refused(Errno::ELOOP));
-        assert_eq!(machine.open_by(1, "l", OpenFlags::READ | OpenFlags::NOFOLLOW, 1), refused(Errno::ELOOP));
-    }
 }
 
 // spec: CALL-10
@@ -400,4 +335,22 @@ fn a_refused_call_leaves_nothing_but_the_access_times_of_the_symlinks_it_passed(
         }
     }
     assert_eq!(machine.fs.inodes().len(), before.inodes().len());
+}
+
+/// The kernel understands `security.capability` itself: it refuses some values, and shows others in another form.
+#[test]
+fn through_the_kernel_a_value_of_capabilities_is_one() {
+    let set = |value: &[u8]| {
+        let (name, value, mode) = ("security.capability".into(), value.into(), XattrMode::Set);
+        let operation = Operation::Setxattr { object: path("/"), name, value, mode };
+        Call { by: ProcessId(0), operation }
+    };
+    let capabilities = [[1, 0, 0, 2].as_slice(), &[0; 16]].concat();
+    let mut versions = vec![(capabilities.clone(), true), (Vec::new(), true), (b"x".to_vec(), false)];
+    versions.push(([capabilities.as_slice(), &[0; 4]].concat(), false));
+    for (value, through_kernel) in versions {
+        let step = |machine: &Machine| machine.fs.step(at(1), &set(&value)).is_ok();
+        assert_eq!(step(&Machine::with(Profile::linux())), through_kernel, "{value:?}");
+        assert!(step(&Machine::new()));
+    }
 }

@@ -5,3 +5,4 @@ mod content;
 mod machine;
 mod names;
 mod permissions;
+mod protections;
