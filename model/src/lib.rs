@@ -2,7 +2,7 @@
 //!
 //! Plain data: no I/O, no clock, no randomness, no SQLite. Two levels:
 //!
-//! * the **abstract** file system, in `fs`: what a caller may see of every system call;
+//! * the **abstract** file system, in [`fs`]: what a caller may see of every system call;
 //! * the **mechanisms** below it, in [`mechanism`]: how the implementation keeps that promise while messages are in
 //!   flight, processes share a database, and machines crash.
 //!
@@ -12,8 +12,11 @@ pub mod bytes;
 pub mod call;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod coverage;
 mod errno;
-// pub mod fs;
+pub mod fs;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod mechanism;
 pub mod outcome;
 pub mod profile;

@@ -11,6 +11,7 @@ mod attributes;
 mod content;
 mod create;
 mod description;
+mod dispatch;
 mod invariant;
 mod listing;
 mod path;
@@ -26,7 +27,7 @@ use std::collections::BTreeMap;
 
 use crate::Errno;
 use crate::bytes::Bytes;
-use crate::call::{Call, OpenFlags, Operation};
+use crate::call::{Call, OpenFlags};
 use crate::outcome::{Allowed, Expected, Outcome, RuleId};
 use crate::profile::Profile;
 use crate::trace::Setting;
@@ -245,12 +246,18 @@ impl FileSystem {
         self.admit(call)?;
         let mut next = self.clone();
         let answer = next.run(now, call);
+        if let Ok(Expected::Exactly(Outcome::Unsupported(why))) = answer {
+            return Err(Inadmissible(why));
+        }
         let (expected, rules) = match answer {
             Ok(expected) => (expected, call.operation.rules()),
-            Err(Refusal { errno, rule }) => (Expected::Exactly(Outcome::Error(errno)), vec![RuleId::Borrowed(rule)]),
+            Err(Refusal { errno, rule }) => {
+                (Expected::Exactly(Outcome::Error(errno)), vec![RuleId::Borrowed(rule)])
+            }
         };
         next.release();
-        let branch = |expected, rules, next| Branch { allowed: Allowed { expected, rules }, next, call: call.clone() };
+        let branch =
+            |expected, rules, next| Branch { allowed: Allowed { expected, rules }, next, call: call.clone() };
         let mut branches: Vec<Branch> = self
             .other_refusals(call, &expected)
             .into_iter()
