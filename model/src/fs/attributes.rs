@@ -149,15 +149,15 @@ impl FileSystem {
         (atime, mtime): (TimeChange, TimeChange),
         now: Time,
     ) -> Answer {
+        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
+            return Ok(Expected::done());
+        }
+        let id = self.object(who, object, now)?;
         let invalid =
             |change: &TimeChange| matches!(change, TimeChange::At(time) if time.nanoseconds > 999_999_999);
         if [atime, mtime].iter().any(invalid) {
             return Err(refusal(EINVAL, "FS-ATTR-7"));
         }
-        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
-            return Ok(Expected::done());
-        }
-        let id = self.object(who, object, now)?;
         self.writable()?;
         if !self.owns(who, id) {
             if (atime, mtime) != (TimeChange::Now, TimeChange::Now) {

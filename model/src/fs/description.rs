@@ -96,7 +96,6 @@ impl FileSystem {
             _ if flags.contains(OpenFlags::DIRECTORY) && kind != FileKind::Directory => Some(ENOTDIR),
             FileKind::Symlink => Some(ELOOP),
             FileKind::Directory if changes => Some(EISDIR),
-            FileKind::Socket => Some(ENXIO),
             _ => None,
         };
         if let Some(errno) = errno {
@@ -108,7 +107,9 @@ impl FileSystem {
         let mut access = AccessMode::empty();
         access.set(AccessMode::READ, flags.contains(OpenFlags::READ));
         access.set(AccessMode::WRITE, changes);
-        self.may(who, inode, access).map_err(|_| refusal(EACCES, "FS-OPEN-2"))
+        self.may(who, inode, access).map_err(|_| refusal(EACCES, "FS-OPEN-2"))?;
+        // A socket is reached by connect(2) alone: whoever may use it is told so.
+        if kind == FileKind::Socket { Err(refusal(ENXIO, "CALL-4")) } else { Ok(()) }
     }
 
     /// FS-OPEN-3.
