@@ -114,6 +114,8 @@ fn owner_group_and_umask_of_what_is_made() {
     };
     assert_eq!(make(&open(vec![]), "stranger", 0o2755), 0o755);
     assert_eq!(make(&open(vec![]), "no-execution", 0o2745), 0o2745);
+    // What is asked for decides, also where the umask takes the execution away.
+    assert_eq!(make(&caller, "masked", 0o2755), 0o700);
     assert_eq!(make(&open(vec![Gid(50)]), "member", 0o2755), 0o2755);
     assert_eq!(make(&Caller::root(), "root", 0o2755), 0o2755);
     assert_eq!(make(&Caller::authorized(10, 20), "authorized", 0o2755), 0o2755);
