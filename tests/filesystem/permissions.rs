@@ -196,7 +196,7 @@ fn owners_and_groups_are_given_away_by_user_0_alone() {
 
 // spec: FS-PERM-12, FS-PERM-13, FS-PERM-16, FS-XATTR-11
 #[test]
-fn changed_content_drops_set_id_bits_where_somebody_unprivileged_changes_it() {
+fn changed_content_drops_capabilities_and_set_id_bits_where_somebody_unprivileged_changes_it() {
     let fixture = Fixture::new();
     let fs = &fixture.fs;
     let file = owned(&fixture, 0o6777);
@@ -207,12 +207,27 @@ fn changed_content_drops_set_id_bits_where_somebody_unprivileged_changes_it() {
         fs.setxattr(&Caller::root(), file, cap, b"cap", XattrMode::Set).unwrap();
     };
     let left = || (bits(fixture.stat(file)), fs.getxattr(&Caller::root(), file, cap).is_ok());
+    let refused = FallocateMode::COLLAPSE_RANGE;
+    let kept: [&dyn Fn(); 3] = [
+        &|| drop(fs.write(file, 0, b"", WriteFlags::CLEAR_SET_ID).unwrap()),
+        &|| drop(fs.copy_file_range(source, 6, file, 0, 6).unwrap()),
+        &|| drop(fs.fallocate(file, 1, 1, refused).unwrap_err()),
+    ];
     arm();
-    fs.write(file, 0, b"x", WriteFlags::empty()).unwrap();
-    fs.write(file, 0, b"", WriteFlags::CLEAR_SET_ID).unwrap();
-    fs.fallocate(file, 0, 100, FallocateMode::empty()).unwrap();
-    fs.copy_file_range(source, 0, file, 0, 6).unwrap();
-    assert_eq!(left(), (0o6777, true));
+    kept.iter().for_each(|change| change());
+    assert_eq!(left(), (0o6777, true), "nothing has changed");
+    let by_root: [&dyn Fn(); 4] = [
+        &|| drop(fs.write(file, 0, b"x", WriteFlags::empty()).unwrap()),
+        &|| drop(fs.write(file, 0, b"x", WriteFlags::KEEP_TIMES).unwrap()),
+        &|| fs.fallocate(file, 0, 100, FallocateMode::empty()).unwrap(),
+        &|| drop(fs.copy_file_range(source, 0, file, 0, 6).unwrap()),
+    ];
+    for change in by_root {
+        arm();
+        change();
+        assert_eq!(left(), (0o6777, false), "capabilities fall whoever changes the content");
+    }
+    arm();
     fs.write(file, 0, b"x", WriteFlags::CLEAR_SET_ID).unwrap();
     assert_eq!(left(), (0o777, false));
     fixture.chmod(file, 0o2745);
