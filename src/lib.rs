@@ -11,6 +11,7 @@ pub mod fs;
 pub mod fuse;
 pub mod integrity;
 pub mod kv;
+pub mod oracle;
 pub mod schema;
 pub mod store;
 pub mod tools;

@@ -8,9 +8,19 @@
 //!
 //! `check` (feature) explores both with stateright, `generate` (feature) makes random traces with proptest.
 
+pub mod bytes;
+pub mod call;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod coverage;
 mod errno;
+pub mod fs;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod mechanism;
+pub mod outcome;
+pub mod profile;
+pub mod trace;
+pub mod values;
 
 pub use errno::Errno;

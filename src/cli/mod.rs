@@ -16,6 +16,7 @@ mod man;
 mod mount;
 mod mount_helper;
 mod mount_settings;
+mod oracle_client;
 mod output;
 mod target;
 mod time;
@@ -65,6 +66,8 @@ enum Command {
     Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
+    #[command(hide = true)]
+    OracleClient(oracle_client::OracleClient),
     ExitCodes(ExitCodes),
 }
 
@@ -156,6 +159,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Verify(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
+        Command::OracleClient(command) => command.run(),
         Command::ExitCodes(command) => command.run(&mut output),
     }?;
     output.flush()

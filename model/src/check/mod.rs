@@ -92,7 +92,9 @@ where
                 return Err(Counterexample { property: property.name, trace: Vec::new(), end });
             }
             (Expectation::Eventually, _) => {
-                unreachable!("liveness is stated as a property of final states, which breadth first search can check")
+                unreachable!(
+                    "liveness is stated as a property of final states, which breadth first search can check"
+                )
             }
             _ => {}
         }
