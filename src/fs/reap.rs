@@ -28,9 +28,6 @@ const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(in
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
 const ORPHANS: &str = "SELECT ino FROM ext_orphan";
 const IS_ORPHAN: &str = "SELECT 1 FROM ext_orphan WHERE ino = ?";
-// A full scan: once, for a database whose writer kept no list.
-const LIST_NAMELESS: &str = "INSERT OR IGNORE INTO ext_orphan (ino)
-  SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
 const REMOVE_INODE: &str = "DELETE FROM fs_inode WHERE ino = ? AND ino <> 1";
 const REMOVE_TARGET: &str = "DELETE FROM fs_symlink WHERE ino = ?";
 const REMOVE_XATTRS: &str = "DELETE FROM ext_xattr WHERE ino = ?";
@@ -137,14 +134,6 @@ impl Operation<'_> {
         free.retain(|orphan| !named.contains(orphan));
         Ok(free)
     }
-
-    /// Lists every inode whose link count is 0, for a database that never had a list; which of them
-    /// have a name after all is found out with the rest.
-    fn search_orphans(&mut self) -> Result<()> {
-        self.session.ensure_extension("ext_orphan")?;
-        self.session.execute(LIST_NAMELESS, [])?;
-        Ok(())
-    }
 }
 
 impl AgentFs {
@@ -161,9 +150,8 @@ impl AgentFs {
             return Ok(0);
         }
         let free = self.mutate(|operation| {
-            if operation.session.extension("ext_orphan")? == Extension::Missing {
-                operation.search_orphans()?;
-            }
+            // A database that never had a list gets one, with what belongs into it.
+            operation.session.ensure_extension("ext_orphan")?;
             operation.unreferenced_orphans()
         })?;
         for &ino in &free {
