@@ -97,32 +97,30 @@ impl Operation<'_> {
             && self.session.row(IS_ORPHAN, [ino.0 as i64], |_| Ok(()))?.is_some())
     }
 
-    /// Whether every listed inode is referred to; those are noted, so that they go with their last reference.
+    /// Whether every listed inode is one that goes with its last reference.
     fn nothing_to_sweep(&mut self) -> Result<bool> {
         match self.session.extension("ext_orphan")? {
-            Extension::Known => {}
-            Extension::Missing => return Ok(false),
-            Extension::Unknown => return Err(Errno::EINVAL.into()),
+            Extension::Known => Ok(self.listed()?.iter().all(|&ino| self.is_noted(ino))),
+            Extension::Missing => Ok(false),
+            Extension::Unknown => Err(Errno::EINVAL.into()),
         }
-        let listed = self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
-        let (referenced, free): (Vec<_>, Vec<_>) =
-            listed.into_iter().partition(|&ino| self.state.is_referenced(ino));
-        self.state.orphans.extend(referenced);
-        Ok(free.is_empty())
     }
 
-    /// Listed orphans that nobody refers to; those that have a name after all leave the list.
+    fn listed(&self) -> Result<Vec<Ino>> {
+        self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))
+    }
+
+    /// Whether `ino` has no name, as we know ourselves, and goes with its last reference.
+    fn is_noted(&self, ino: Ino) -> bool {
+        self.state.is_referenced(ino) && self.state.orphans.contains(&ino)
+    }
+
+    /// Listed orphans that nobody refers to. Those that somebody refers to are noted, so that they go with their last
+    /// reference; those that have a name after all leave the list.
     fn unreferenced_orphans(&mut self) -> Result<Vec<Ino>> {
-        let mut free = Vec::new();
-        for ino in self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))? {
-            if self.state.is_referenced(ino) {
-                self.state.orphans.insert(ino);
-            } else {
-                free.push(ino);
-            }
-        }
-        if free.is_empty() {
-            return Ok(free);
+        let listed = self.listed()?;
+        if listed.iter().all(|&ino| self.is_noted(ino)) {
+            return Ok(Vec::new());
         }
         // All of them, in a database whose writer kept no link counts.
         let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
@@ -131,7 +129,9 @@ impl Operation<'_> {
             self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
             self.state.orphans.remove(ino);
         }
-        free.retain(|orphan| !named.contains(orphan));
+        let nameless = listed.into_iter().filter(|ino| !named.contains(ino));
+        let (referenced, free): (Vec<_>, Vec<_>) = nameless.partition(|&ino| self.state.is_referenced(ino));
+        self.state.orphans.extend(referenced);
         Ok(free)
     }
 }

@@ -171,6 +171,22 @@ fn a_sweep_takes_what_has_neither_name_nor_count() {
     assert_eq!(fixture.fs.sweep_orphans().unwrap(), 0);
 }
 
+// spec: FS-REAP-8
+#[test]
+fn a_file_that_is_listed_wrongly_outlives_its_last_reference() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    // What a process leaves that removes one of two names where the writer before it counted one.
+    fixture.foreign(&format!(
+        "INSERT INTO ext_orphan (ino) VALUES ({file}); UPDATE fs_inode SET nlink = 0 WHERE ino = {file}"
+    ));
+    fixture.fs.sweep_orphans().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+    fixture.fs.forget(file, 1);
+    assert_eq!(fixture.lookup(Ino::ROOT, "f").unwrap().ino, file);
+    assert_eq!(fixture.content(file), b"content");
+}
+
 // spec: FS-REAP-7, FMT-4
 #[test]
 fn what_was_never_listed_is_found_by_whoever_makes_the_list() {
