@@ -1,6 +1,6 @@
 //! The end of an inode: when its last name is gone, and its last reference.
 //!
-//! Keeps FS-REAP-1 to FS-REAP-11 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
+//! Keeps FS-REAP-1 to FS-REAP-12 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
 //! mount can sweep what a crash left without searching the whole database.
 
 use std::collections::HashSet;

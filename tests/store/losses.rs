@@ -142,7 +142,7 @@ fn a_barrier_with_nothing_to_do_writes_nothing() {
     fixture.fs.sync().unwrap();
 }
 
-// spec: DUR-6, FS-REAP-1
+// spec: DUR-6, FS-REAP-1, FS-REAP-12
 #[test]
 fn a_file_whose_removal_was_lost_outlives_its_last_reference() {
     let fixture = doomable();
@@ -157,6 +157,22 @@ fn a_file_whose_removal_was_lost_outlives_its_last_reference() {
     // And goes when it is removed again.
     fixture.fs.forget(file, 1);
     fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+}
+
+// spec: DUR-6, FS-REAP-12
+#[test]
+fn rows_whose_removal_was_lost_go_with_the_next_sweep() {
+    let fixture = doomable();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    fixture.fs.sync().unwrap();
+    fixture.fs.forget(file, 1);
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+    doom(&fixture);
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.content(file), b"content");
+    assert_eq!(fixture.fs.sweep_orphans().unwrap(), 1);
     assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
 }
 
