@@ -61,6 +61,13 @@ pub struct Profile {
     /// Whether collapse and insert range are provided; they are refused with EOPNOTSUPP elsewhere, and by the kernel for
     /// every FUSE file system.
     pub collapse_range: bool,
+    /// Whether zero range is provided; tmpfs refuses it with EOPNOTSUPP.
+    pub zero_range: bool,
+    /// Whether a read of no bytes counts as a read (FS-TIME-4 says no); on tmpfs it does.
+    pub empty_read_accesses: bool,
+    /// Whether truncation by path to the size that the file has already sets times (FS-TRUNC-4); POSIX leaves that open,
+    /// and tmpfs does not.
+    pub same_size_modifies: bool,
     /// Whether ".." of a removed directory that is still open leads to where it was: Linux remembers, inodes do not
     /// (FS-LOOKUP-3).
     pub parent_of_removed: bool,
@@ -90,6 +97,9 @@ impl Profile {
             replaced_entry_stays: true,
             inode_numbers_reused: false,
             collapse_range: true,
+            zero_range: true,
+            empty_read_accesses: false,
+            same_size_modifies: true,
             parent_of_removed: false,
             kernel: false,
             largest_file: i64::MAX as u64,
@@ -127,6 +137,12 @@ impl Profile {
             kernel: true,
             ..Self::agentfs()
         }
+    }
+
+    /// tmpfs, mounted with `strictatime`.
+    #[must_use]
+    pub const fn tmpfs() -> Self {
+        Self { zero_range: false, empty_read_accesses: true, same_size_modifies: false, ..Self::linux() }
     }
 
     /// Any file system that POSIX would call one.

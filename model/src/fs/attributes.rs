@@ -149,15 +149,15 @@ impl FileSystem {
         (atime, mtime): (TimeChange, TimeChange),
         now: Time,
     ) -> Answer {
+        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
+            return Ok(Expected::done());
+        }
+        let id = self.object(who, object, now)?;
         let invalid =
             |change: &TimeChange| matches!(change, TimeChange::At(time) if time.nanoseconds > 999_999_999);
         if [atime, mtime].iter().any(invalid) {
             return Err(refusal(EINVAL, "FS-ATTR-7"));
         }
-        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
-            return Ok(Expected::done());
-        }
-        let id = self.object(who, object, now)?;
         self.writable()?;
         if !self.owns(who, id) {
             if (atime, mtime) != (TimeChange::Now, TimeChange::Now) {
@@ -205,6 +205,11 @@ impl FileSystem {
         };
         if size > self.profile.largest_file {
             return Err(refusal(EFBIG, "FS-DATA-6"));
+        }
+        let by_path = matches!(object, Object::Path { .. });
+        let same = self.content(id).is_some_and(|content| content.size() == size);
+        if by_path && same && !self.profile.same_size_modifies {
+            return Ok(Expected::done());
         }
         self.cut(who, id, size, now);
         Ok(Expected::done())
