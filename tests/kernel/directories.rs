@@ -4,43 +4,38 @@ use std::path::Path;
 
 use agentfs::oracle::host::{HostDirectory, PlainDirectory};
 use agentfs::oracle::play::Look;
-use agentfs::oracle::search::{Search, search};
 use agentfs_model::profile::Profile;
 
 use crate::place::Place;
+use crate::searching::{PROGRAM, assert_no_divergence};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_agentfs");
+/// Traces that `cargo test` draws for each.
+const CASES: u64 = 1000;
 
-fn run(place: &Place, cases: u32) {
+fn check(above: &str, profile: Profile) {
+    let place = Place::below(Path::new(above), profile);
     let plain = PlainDirectory::new(place.path()).unwrap();
     let mut host = HostDirectory::new(PROGRAM, plain, HostDirectory::LIMIT);
-    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let search_for = Search {
-        seed,
-        cases,
-        until: None,
-        length: 40,
-        look: Look::EveryStep,
-        shrink: std::time::Duration::from_secs(10),
-    };
-    let findings = search(&place.alphabet, &mut host, &search_for, |_| ());
-    println!("{} cases, {} passed, {} steps", findings.cases, findings.passed, findings.steps);
-    println!("refused {:?}", findings.refused);
-    for found in &findings.found {
-        println!("---- {} times: {}", found.times, found.fault);
-        for step in &found.trace.steps {
-            println!("   {}", serde_json::to_string(step).unwrap());
-        }
+    assert_no_divergence(&place.alphabet, &mut host, Look::EveryStep, CASES);
+}
+
+fn is_on(path: &str, magic: i64) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| found.f_type == magic)
+}
+
+#[test]
+fn ext4_does_what_the_model_says() {
+    let above = env!("CARGO_TARGET_TMPDIR");
+    if !is_on(above, 0xEF53) {
+        eprintln!("not run: {above} is not on ext4");
+        return;
     }
-    assert!(findings.found.is_empty());
+    check(above, Profile::ext4());
 }
 
 #[test]
-fn ext4() {
-    run(&Place::below(Path::new(env!("CARGO_TARGET_TMPDIR")), Profile::linux()), 500);
-}
-
-#[test]
-fn tmpfs() {
-    run(&Place::below(Path::new("/dev/shm"), Profile::tmpfs()), 500);
+fn tmpfs_does_what_the_model_says() {
+    let above = "/dev/shm";
+    assert!(is_on(above, 0x0102_1994), "{above} must be a tmpfs");
+    check(above, Profile::tmpfs());
 }

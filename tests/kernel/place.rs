@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use agentfs::oracle::host::HostDirectory;
 use agentfs_model::generate::Alphabet;
 use agentfs_model::profile::{AtimePolicy, Profile, Protections};
 use agentfs_model::trace::RootSetting;
-use agentfs::oracle::host::HostDirectory;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
 use tempfile::TempDir;
 
@@ -51,7 +51,7 @@ fn mount_strictly(directory: &Path) {
 }
 
 /// What `/proc/sys/fs/protected_*` says on this machine.
-fn protections() -> Protections {
+pub fn protections() -> Protections {
     let level = |name: &str| -> u8 {
         let text = std::fs::read_to_string(PathBuf::from("/proc/sys/fs").join(name)).unwrap_or_default();
         text.trim().parse().unwrap_or_default()

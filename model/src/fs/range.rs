@@ -41,7 +41,12 @@ impl FileSystem {
         if end > self.profile.largest_file {
             return Err(refusal(EFBIG, "FS-ALLOC-8"));
         }
-        self.mode_allowed(inode, mode, (offset, length))?;
+        if let Err(refused) = self.mode_allowed(inode, mode, (offset, length)) {
+            if refused.errno == EINVAL && self.profile.refused_shift_modifies {
+                self.content_changed(who, inode, now);
+            }
+            return Err(refused);
+        }
         self.content_changed(who, inode, now);
         let layout = self.layout();
         let Node::Regular(content) = &mut self.inode_mut(inode).node else {
