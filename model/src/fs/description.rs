@@ -108,7 +108,6 @@ impl FileSystem {
         access.set(AccessMode::READ, flags.contains(OpenFlags::READ));
         access.set(AccessMode::WRITE, changes);
         self.may(who, inode, access).map_err(|_| refusal(EACCES, "FS-OPEN-2"))?;
-        // A socket is reached by connect(2) alone: whoever may use it is told so.
         if kind == FileKind::Socket { Err(refusal(ENXIO, "CALL-4")) } else { Ok(()) }
     }
 
@@ -146,7 +145,7 @@ impl FileSystem {
         if offset.is_none() {
             self.description_mut(who, handle).offset += found.len() as u64;
         }
-        if length > 0 {
+        if length > 0 || self.profile.empty_read_accesses {
             self.accessed(inode, now);
         }
         Ok(Expected::Exactly(Outcome::Data(Bytes(found))))
