@@ -7,7 +7,8 @@ use agentfs_model::bytes::Bytes;
 use agentfs_model::call::{AccessMode, Object, Place, TimeChange, XattrMode};
 use agentfs_model::values::ProcessId;
 
-use super::{Library, convert};
+use super::convert;
+use super::kernel::Kernel;
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, Caller, Gid, Ino, Mode, SetAttributes, Uid};
 use crate::vfs::Vfs;
@@ -17,7 +18,7 @@ const LONGEST_XATTR_NAME: usize = 255;
 /// `XATTR_SIZE_MAX`.
 const LARGEST_XATTR_VALUE: usize = 65536;
 
-impl Library {
+impl Kernel {
     pub(super) fn object(&mut self, who: ProcessId, object: &Object) -> Result<Ino> {
         match object {
             Object::Handle { handle } => Ok(self.processes.description(who, *handle)?.ino),

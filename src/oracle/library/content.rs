@@ -7,7 +7,8 @@ use agentfs_model::call::{FallocateMode, Object, OpenFlags, Whence};
 use agentfs_model::values::{Handle, ProcessId};
 
 use super::attributes::without_set_id;
-use super::{Library, convert};
+use super::convert;
+use super::kernel::Kernel;
 use crate::error::{Errno, Result};
 use crate::types::{Ino, SetAttributes, Uid};
 use crate::vfs::{self, SeekTo, Vfs, WriteFlags};
@@ -25,7 +26,16 @@ fn ends_past_all(offset: u64, length: u64) -> bool {
     offset.checked_add(length).is_none_or(is_negative)
 }
 
-impl Library {
+/// As much of `data` as a file can hold at `at`.
+fn cut_to_fit(at: u64, data: &[u8]) -> Result<&[u8]> {
+    let room = LARGEST_OFFSET.saturating_sub(at);
+    if room == 0 && !data.is_empty() {
+        return Err(Errno::EFBIG.into());
+    }
+    Ok(&data[..usize::try_from(room).unwrap_or(usize::MAX).min(data.len())])
+}
+
+impl Kernel {
     /// `read` with None, `pread` with an offset.
     pub(super) fn read(
         &mut self,
@@ -65,11 +75,13 @@ impl Library {
         let description = self.processes.description(who, handle)?;
         let at = offset.unwrap_or(description.offset);
         let length = data.len() as u64;
-        if offset.is_some() && ends_past_all(at, length) {
+        if ends_past_all(at, length) {
             return Err(Errno::EINVAL.into());
         }
+        let appends = description.flags.contains(OpenFlags::APPEND);
+        let data = cut_to_fit(if appends { self.fs().getattr(ino)?.size } else { at }, data)?;
         let mut flags = WriteFlags::empty();
-        flags.set(WriteFlags::APPEND, description.flags.contains(OpenFlags::APPEND));
+        flags.set(WriteFlags::APPEND, appends);
         flags.set(WriteFlags::CLEAR_SET_ID, self.processes.caller(who).uid != Uid::ROOT);
         let end = self.fs().write(ino, at, data, flags)?;
         if data.is_empty() {
@@ -80,7 +92,7 @@ impl Library {
         if offset.is_none() {
             self.processes.description_mut(who, handle)?.offset = end;
         }
-        Ok(length)
+        Ok(data.len() as u64)
     }
 
     pub(super) fn seek(
@@ -177,9 +189,13 @@ impl Library {
         if from_offset.checked_add(length).is_none() || to_offset.checked_add(length).is_none() {
             return Err(Errno::EOVERFLOW.into());
         }
+        if to_offset == LARGEST_OFFSET {
+            return Err(Errno::EFBIG.into());
+        }
         if is_negative(from_offset) || is_negative(to_offset) {
             return Err(Errno::EINVAL.into());
         }
+        let length = length.min(LARGEST_OFFSET - to_offset);
         let copied = self.fs().copy_file_range(source.ino, from_offset, target.ino, to_offset, length)?;
         if copied > 0 {
             self.drop_set_id(who, target.ino)?;

@@ -1,19 +1,4 @@
-//! The library in process, driven by system calls: the kernel that stands above [`Vfs`], as far as a trace needs one.
-//!
-//! [`Library`] has what Linux keeps above every file system: paths and their walk, processes with their umask and their
-//! open file descriptions, and the checks that Linux makes before it asks the file system. What the library decides is
-//! left to it, so that it is the library that a trace tries.
-//!
-//! The clock is the trace's. Nothing else is controlled: groups are committed as they are for everybody.
-
-mod attributes;
-mod content;
-mod convert;
-mod listing;
-mod names;
-mod open;
-mod path;
-mod process;
+//! The kernel above the library: processes, handles, references, and which call is whose.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,18 +9,19 @@ use agentfs_model::outcome::Outcome;
 use agentfs_model::trace::Setting;
 use agentfs_model::values::{ProcessId, Timestamp};
 
+use super::convert;
+use super::process::{Processes, References};
 use crate::error::{Error, Result};
 use crate::types::{Caller, Gid, Ino, ManualClock, Options, SetAttributes, Uid};
 use crate::vfs::Vfs;
 use crate::{AgentFs, Errno};
-use process::{Processes, References};
 
 /// The database, and what an unfinished commit leaves beside it.
 const DATABASE: &str = "agent.db";
 const LOG: &str = "agent.db-wal";
 
-/// The library under a trace.
-pub struct Library {
+/// One trace's library, and what a kernel keeps above it.
+pub(super) struct Kernel {
     /// None only while it is closed to be opened again.
     fs: Option<AgentFs>,
     options: Options,
@@ -43,22 +29,27 @@ pub struct Library {
     folder: PathBuf,
     /// Which of the folders below `folder` holds the database: a crash leaves one behind.
     incarnation: u32,
-    processes: Processes,
+    pub(super) processes: Processes,
     /// What handles hold.
-    held: References,
+    pub(super) held: References,
     /// References that the present call has taken, given back at its end.
-    taken: Vec<Ino>,
+    pub(super) taken: Vec<Ino>,
     /// Where directories were last found, as a kernel's cache of names knows.
-    places: HashMap<Ino, (Ino, Vec<u8>)>,
+    pub(super) places: HashMap<Ino, (Ino, Vec<u8>)>,
 }
 
-impl Library {
+impl Kernel {
     /// An empty file system of `setting` in `folder`, which must exist. Of `options` counts what the setting does not
     /// say: how large pages are, and when groups are committed.
     ///
     /// # Errors
     /// As [`AgentFs::create`].
-    pub fn create(folder: &Path, setting: &Setting, now: Timestamp, options: &Options) -> Result<Self> {
+    pub(super) fn create(
+        folder: &Path,
+        setting: &Setting,
+        now: Timestamp,
+        options: &Options,
+    ) -> Result<Self> {
         let clock = ManualClock::new(convert::time(now));
         let mut options = options.clone();
         options.chunk_size = setting.profile.chunk_size;
@@ -90,16 +81,15 @@ impl Library {
     /// The file system that is driven.
     ///
     /// # Panics
-    /// After a failure of [`Library::call`] to open it again.
+    /// After a failure of [`Kernel::call`] to open it again.
     #[must_use]
-    pub fn fs(&self) -> &AgentFs {
+    pub(super) fn fs(&self) -> &AgentFs {
         self.fs.as_ref().expect("it is open between two calls")
     }
 
-    /// Whether it is open for reading only.
-    #[must_use]
-    pub const fn is_read_only(&self) -> bool {
-        self.options.read_only
+    /// Closes everything in good order.
+    pub(super) fn shut_down(mut self) -> Result<()> {
+        self.fs.take().map_or(Ok(()), AgentFs::close)
     }
 
     fn home(&self) -> PathBuf {
@@ -110,13 +100,15 @@ impl Library {
         self.home().join(DATABASE)
     }
 
-    /// Runs one call at the time `now`.
+    /// Runs one call at the time `now`, or at that of the last one.
     ///
     /// # Errors
     /// When there can be no answer: the database cannot be opened again, or a call names no process of the trace or
     /// opens a handle that is open. A call that is refused has an answer.
-    pub fn call(&mut self, now: Timestamp, call: &Call) -> Result<Outcome> {
-        self.clock.set(convert::time(now));
+    pub(super) fn call(&mut self, now: Option<Timestamp>, call: &Call) -> Result<Outcome> {
+        if let Some(now) = now {
+            self.clock.set(convert::time(now));
+        }
         if !self.processes.contains(call.by) {
             return Err(Error::Invalid(format!("the trace has no process {}", call.by.0)));
         }
@@ -215,7 +207,7 @@ impl Library {
     }
 
     /// EROFS: what a kernel asks its mount before it asks the file system.
-    fn check_writable(&self) -> Result<()> {
+    pub(super) fn check_writable(&self) -> Result<()> {
         if self.options.read_only { Err(Errno::EROFS.into()) } else { Ok(()) }
     }
 

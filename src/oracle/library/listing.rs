@@ -3,11 +3,12 @@
 use agentfs_model::outcome::Entry;
 use agentfs_model::values::{Handle, ProcessId};
 
-use super::{Library, convert};
+use super::convert;
+use super::kernel::Kernel;
 use crate::error::{Errno, Result};
 use crate::vfs::{DirectoryPosition, Vfs};
 
-impl Library {
+impl Kernel {
     pub(super) fn readdir(&mut self, who: ProcessId, handle: Handle, count: u32) -> Result<Vec<Entry>> {
         let description = self.processes.description(who, handle)?;
         let position = description.returned.last().copied().unwrap_or(DirectoryPosition::START);

@@ -7,8 +7,9 @@ use agentfs_model::bytes::Bytes;
 use agentfs_model::call::{Place, RenameFlags};
 use agentfs_model::values::{FileKind, Handle, ProcessId};
 
+use super::convert;
+use super::kernel::Kernel;
 use super::path::{Found, Last, Located};
-use super::{Library, convert};
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, DeviceNumber, Ino, Mode, Target};
 use crate::vfs::{self, NodeSpec, Vfs};
@@ -28,7 +29,7 @@ impl End {
     }
 }
 
-impl Library {
+impl Kernel {
     /// Where something that is no directory can be made. After a slash it cannot (PATH-6).
     fn vacancy(&mut self, who: ProcessId, place: &Place) -> Result<(Ino, Vec<u8>)> {
         let located = self.locate(who, place)?;

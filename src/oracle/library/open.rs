@@ -6,14 +6,14 @@
 use agentfs_model::call::{OpenFlags, Place};
 use agentfs_model::values::{Handle, ProcessId};
 
-use super::Library;
+use super::kernel::Kernel;
 use super::path::{Found, Last};
 use super::process::Description;
 use crate::error::{Errno, Result};
 use crate::types::{Caller, FileKind, Ino, Name};
 use crate::vfs::{self, Vfs};
 
-impl Library {
+impl Kernel {
     pub(super) fn open(
         &mut self,
         who: ProcessId,

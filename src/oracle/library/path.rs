@@ -7,7 +7,7 @@ use agentfs_model::bytes::Bytes;
 use agentfs_model::call::Place;
 use agentfs_model::values::ProcessId;
 
-use super::Library;
+use super::kernel::Kernel;
 use crate::error::{Errno, Result};
 use crate::types::{Access, Ino, Mode, Name};
 use crate::vfs::Vfs;
@@ -77,7 +77,7 @@ fn check_path(path: &Bytes) -> Result<()> {
     }
 }
 
-impl Library {
+impl Kernel {
     pub(super) fn begin_walk(&self, who: ProcessId, place: &Place) -> Result<Walk> {
         check_path(&place.path)?;
         let mut walk = Walk { current: Ino::ROOT, rest: Vec::new(), slash: false, symlinks: 0 };
