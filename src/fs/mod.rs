@@ -365,9 +365,16 @@ impl Vfs for AgentFs {
         self.grow(data.len() as u64, |operation| operation.write(ino, offset, data, flags))
     }
 
-    fn fallocate(&self, ino: Ino, offset: u64, length: u64, mode: FallocateMode) -> Result<()> {
+    fn fallocate(
+        &self,
+        ino: Ino,
+        offset: u64,
+        length: u64,
+        mode: FallocateMode,
+        flags: WriteFlags,
+    ) -> Result<()> {
         let free = self.store.free_bytes()?;
-        self.grow(0, |operation| operation.fallocate(ino, (offset, length), mode, free))
+        self.grow(0, |operation| operation.fallocate(ino, (offset, length), mode, flags, free))
     }
 
     fn seek(&self, ino: Ino, offset: u64, to: SeekTo) -> Result<u64> {
@@ -384,13 +391,14 @@ impl Vfs for AgentFs {
         to: Ino,
         to_offset: u64,
         length: u64,
+        flags: WriteFlags,
     ) -> Result<u64> {
         // One operation holds one group: longer copies return early, as the system call may.
         let length = length.min(file::COPY_BYTES);
         let size =
             self.read_operation(|operation| Ok(operation.inode(from).map_or(0, |inode| inode.size)))?;
         self.grow(length.min(size.saturating_sub(from_offset)), |operation| {
-            operation.copy_file_range(from, from_offset, to, to_offset, length)
+            operation.copy_file_range((from, from_offset), (to, to_offset), length, flags)
         })
     }
 
