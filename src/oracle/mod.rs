@@ -1,6 +1,7 @@
 //! Implementations of a file system, driven through traces and held against the model.
 
 pub mod check;
+pub mod file;
 mod implementation;
 pub mod play;
 pub mod search;
