@@ -46,8 +46,8 @@ impl Argument<'_> {
     fn register(&mut self) -> i64 {
         match self {
             Number(number) => *number,
-            Text(text) => text.as_ptr().addr() as i64,
-            Input(bytes) => bytes.as_ptr().addr() as i64,
+            Text(text) => text.as_ptr().expose_provenance() as i64,
+            Input(bytes) => bytes.as_ptr().expose_provenance() as i64,
             Output(bytes) => bytes.as_mut_ptr().expose_provenance() as i64,
             Structure(address) => address.expose_provenance() as i64,
             Null => 0,
