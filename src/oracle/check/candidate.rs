@@ -1,7 +1,7 @@
 //! A state in which the implementation can be, given what it has answered.
 //!
 //! Mostly there is one. Where the model allows one answer from two states, and after a crash, which may have lost what
-//! was not yet safe (DUR-1), there are several, until later answers rule the others out.
+//! was not yet safe (DUR-1, ORA-25), there are several, until later answers rule the others out.
 
 use std::sync::Arc;
 
