@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::{DatabaseProblem, Errno, Error, MountProblem};
+use crate::store::is_damage;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,11 +208,6 @@ impl From<Error> for Failure {
         };
         Self::new(exit, message)
     }
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 /// The system's words without the number that Rust appends.

@@ -25,6 +25,7 @@ mod time;
 mod timeline;
 mod tools;
 mod unmount;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -66,6 +67,7 @@ enum Command {
     Info(info::Info),
     Oracle(oracle::Oracle),
     Conform(conform::Conform),
+    Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -160,6 +162,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Info(command) => command.run(&mut output),
         Command::Oracle(command) => command.run(&mut output),
         Command::Conform(command) => command.run(&mut output),
+        Command::Verify(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
         Command::OracleClient(command) => command.run(),

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::connection::REGISTER_EXTENSION;
+use super::inspection::inspect;
 use super::lock::LockFile;
 use super::{Session, Store};
 use crate::error::{DatabaseProblem, Errno, Error, Result};
@@ -110,6 +111,14 @@ impl Store {
 pub fn is_mounted(path: &Path) -> Result<bool> {
     let lock = LockFile::open(path, true).map_err(|error| Error::host("open", path, error))?;
     Ok(lock.is_mounted_elsewhere())
+}
+
+/// The mount that has the database at `path` for writing now, found out without opening it for use.
+///
+/// # Errors
+/// As [`is_mounted`] and [`inspect`].
+pub fn mount_holder(path: &Path) -> Result<Option<MountHolder>> {
+    if is_mounted(path)? { inspect(path, read_holder) } else { Ok(None) }
 }
 
 fn read_holder(session: &Session<'_>) -> Result<Option<MountHolder>> {
