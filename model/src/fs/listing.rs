@@ -27,9 +27,19 @@ impl Listing {
         self.returned.len()
     }
 
-    /// Whether it stands anywhere but at its beginning.
-    pub(super) const fn has_begun(&self) -> bool {
-        self.began.is_some()
+    /// The first number of an entry that is younger than it; None at its beginning.
+    pub(super) const fn began(&self) -> Option<EntryId> {
+        self.began
+    }
+
+    /// Gives the entries that it knows other numbers.
+    pub(super) fn renumber(
+        &mut self,
+        entry: impl Fn(EntryId) -> EntryId,
+        began: impl Fn(EntryId) -> Option<EntryId>,
+    ) {
+        self.returned.iter_mut().for_each(|id| *id = entry(*id));
+        self.began = self.began.and_then(began);
     }
 }
 

@@ -8,6 +8,7 @@
 //! full or broken, and what a call costs.
 
 mod attributes;
+mod canonical;
 mod content;
 mod create;
 mod description;
