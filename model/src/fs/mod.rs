@@ -11,6 +11,8 @@ mod attributes;
 mod canonical;
 mod content;
 mod create;
+#[cfg(feature = "check")]
+mod damage;
 mod description;
 mod dispatch;
 mod invariant;
@@ -34,7 +36,7 @@ use crate::profile::Profile;
 use crate::trace::Setting;
 use crate::values::{Credentials, FileKind, Handle, InodeId, ProcessId, Time};
 
-pub use content::Content;
+pub use content::{Content, Layout};
 pub use invariant::Violation;
 pub use tree::{Object, ObjectContent};
 
