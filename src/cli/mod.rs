@@ -16,12 +16,14 @@ mod man;
 mod mount;
 mod mount_helper;
 mod mount_settings;
+mod oracle_client;
 mod output;
 mod target;
 mod time;
 mod timeline;
 mod tools;
 mod unmount;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -61,8 +63,11 @@ enum Command {
     Tools(tools::Tools),
     Timeline(timeline::Timeline),
     Info(info::Info),
+    Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
+    #[command(hide = true)]
+    OracleClient(oracle_client::OracleClient),
     ExitCodes(ExitCodes),
 }
 
@@ -151,8 +156,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tools(command) => command.run(&mut output),
         Command::Timeline(command) => command.run(&mut output),
         Command::Info(command) => command.run(&mut output),
+        Command::Verify(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
+        Command::OracleClient(command) => command.run(),
         Command::ExitCodes(command) => command.run(&mut output),
     }?;
     output.flush()
