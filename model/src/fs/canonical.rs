@@ -18,7 +18,7 @@ impl FileSystem {
     /// * where listings have an order ([`directory_order`](crate::profile::Profile::directory_order)), which of two is
     ///   larger, in the whole state, since a rename takes an entry's number to another directory. A place that a listing
     ///   has passed, and whose entry is gone, is the same as that of the last entry before it.
-    /// * where they have none, which entries a listing under way has returned, and which are younger than it.
+    /// * where they have none, which entries a listing under way has returned, and which were there throughout.
     #[must_use]
     pub fn canonical(mut self) -> Self {
         self.forget_parents_of_removed();
@@ -100,19 +100,15 @@ impl FileSystem {
 
     fn renumber_entries(&mut self) {
         let ordered = self.profile.directory_order;
-        let begun: Vec<EntryId> =
-            self.descriptions.values().filter_map(|description| description.listing.began()).collect();
         let mut ids = Vec::new();
         for inode in self.inodes.values() {
             if let Node::Directory(directory) = &inode.node {
                 ids.extend(directory.entries.values().map(|dentry| dentry.id));
             }
         }
+        // Elsewhere they are numbered as they are met.
         if ordered {
             ids.sort_unstable();
-        } else {
-            // Stable: those that no listing tells apart are numbered as they are met.
-            ids.sort_by_key(|id| begun.iter().filter(|began| *began <= id).count());
         }
         self.next_entry = ids.len() as EntryId + 1;
         let rank = |id: EntryId| ids.iter().position(|known| *known == id).map(|place| place as EntryId + 1);
@@ -127,12 +123,11 @@ impl FileSystem {
             }
         }
         for description in self.descriptions.values_mut() {
-            let younger = |began: EntryId| ids.iter().filter(|id| **id < began).count() as EntryId + 1;
             if ordered {
                 let before = |id: EntryId| ids.iter().filter(|known| **known <= id).count() as EntryId;
-                description.listing.renumber(before, |_| None);
+                description.listing.renumber(before, rank);
             } else {
-                description.listing.renumber(|id| rank(id).unwrap_or_default(), |began| Some(younger(began)));
+                description.listing.renumber(|id| rank(id).unwrap_or_default(), rank);
             }
         }
     }

@@ -120,7 +120,7 @@ impl FileSystem {
             Operation::Read { handle, length: 1.. }
                 if refused == Some(Errno::EISDIR) && !self.profile.directory_order =>
             {
-                let listed = |found: &super::Description| found.listing.began().is_some();
+                let listed = |found: &super::Description| found.listing.has_begun();
                 if self.description(call.by, *handle).is_ok_and(listed) {
                     others.push((Errno::EINVAL, "CALL-3"));
                 }
