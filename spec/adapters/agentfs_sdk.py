@@ -12,17 +12,19 @@ mended here, and no answer is the adapter's own opinion. Each operation, and wha
   close       The handle is forgotten.
   read pread  read_file, and a part of it. Offsets of handles are kept here.
   write       As pwrite, at the handle's offset or, with O_APPEND, at the size that stat gives.
-  pwrite      write_file of the new content: what read_file gives with the bytes put in, zeros before them if need be.
-              A write that replaces everything reads nothing first. Unsupported: no bytes, and more than 64 MiB.
-  truncate    stat, read_file, and write_file of the part that stays or of the content with zeros after it.
+  pwrite      write_file of the new content: what read_file gives with the bytes put in, zeros before them if need be (so
+              that such a write moves the access time). One that replaces everything reads nothing first.
+              Unsupported: no bytes, and more than 64 MiB.
+  truncate    stat, then read_file, and write_file of the part that stays or of the content with zeros after it.
   copy_file_range   copy_file, where a whole file replaces at least as much as the other has. Else unsupported.
   stat        stat, by path or by the handle's path. It has no blocks and no device number: the size divided by 512 and
               0 are answered in their places.
   access      access, which asks only whether the path is there; unsupported with R_OK, W_OK or X_OK.
   mkdir       mkdir. Unsupported: modes that are not what it makes (0755).
   rmdir, unlink, rename    The same. Unsupported: flags of rename.
-  readdir     readdir when the listing begins, and stat of each name for its inode number; then parts of that.
-  seekdir     Another place in that list.
+  readdir     readdir, which sorts by name: of that, what comes after the name that was returned last; and stat of each for
+              its inode number.
+  seekdir     The names returned after that place are forgotten.
   reopen      close and open. Unsupported: read-only.
 
 Unsupported altogether: umask, seek, fallocate, fsync, fdatasync, sync, chmod, chown, utimens, mknod, symlink, link,
@@ -76,7 +78,7 @@ class Handle:
 
     def __init__(self, path, inode, flags):
         self.path, self.inode, self.flags = path, inode, flags
-        self.offset, self.listing, self.returned = 0, None, 0
+        self.offset, self.returned = 0, []
 
 
 def to_bytes(form):
@@ -306,21 +308,19 @@ class Adapter:
 
     async def readdir(self, step):
         handle = await self.of(step, None)
-        if handle.listing is None:
-            entries = []
-            for name in await self.fs.readdir(handle.path):
-                stats = await self.fs.stat(handle.path.rstrip("/") + "/" + name)
-                entries.append({"name": from_bytes(name.encode()), "inode": stats.ino, "kind": None})
-            handle.listing = entries
-        part = handle.listing[handle.returned : handle.returned + step["count"]]
-        handle.returned += len(part)
-        return {"entries": part}
+        names = await self.fs.readdir(handle.path)
+        if handle.returned:
+            names = [name for name in names if name > handle.returned[-1]]
+        entries = []
+        for name in names[: step["count"]]:
+            stats = await self.fs.stat(handle.path.rstrip("/") + "/" + name)
+            entries.append({"name": from_bytes(name.encode()), "inode": stats.ino, "kind": None})
+            handle.returned.append(name)
+        return {"entries": entries}
 
     async def seekdir(self, step):
         handle = await self.of(step, None)
-        handle.returned = step["after"]
-        if step["after"] == 0:
-            handle.listing = None
+        del handle.returned[step["after"] :]
         return "done"
 
     async def reopen(self, step):
