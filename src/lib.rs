@@ -10,6 +10,7 @@ pub mod error;
 pub mod fs;
 pub mod fuse;
 pub mod kv;
+pub mod oracle;
 pub mod schema;
 pub mod store;
 pub mod tools;

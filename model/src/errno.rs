@@ -58,6 +58,7 @@ errno! {
     EAGAIN = 11, "try again";
     ENOMEM = 12, "out of memory";
     EACCES = 13, "permission denied";
+    EFAULT = 14, "bad address";
     EBUSY = 16, "device or resource busy";
     EEXIST = 17, "file exists";
     EXDEV = 18, "cross-device link";
@@ -65,11 +66,16 @@ errno! {
     ENOTDIR = 20, "not a directory";
     EISDIR = 21, "is a directory";
     EINVAL = 22, "invalid argument";
+    ENFILE = 23, "too many open files in the system";
+    EMFILE = 24, "too many open files";
+    ENOTTY = 25, "inappropriate control of a device";
     ETXTBSY = 26, "text file busy";
     EFBIG = 27, "file too large";
     ENOSPC = 28, "no space left on device";
+    ESPIPE = 29, "illegal seek";
     EROFS = 30, "read-only file system";
     EMLINK = 31, "too many links";
+    EPIPE = 32, "broken pipe";
     ERANGE = 34, "result too large for the buffer";
     ENAMETOOLONG = 36, "file name too long";
     ENOSYS = 38, "function not implemented";
@@ -77,8 +83,13 @@ errno! {
     ELOOP = 40, "too many levels of symbolic links";
     ENODATA = 61, "no such attribute";
     EOVERFLOW = 75, "value too large for the data type";
+    EILSEQ = 84, "invalid byte sequence";
     EOPNOTSUPP = 95, "operation not supported";
+    ECONNABORTED = 103, "connection aborted";
+    ENOTCONN = 107, "not connected";
+    ETIMEDOUT = 110, "timed out";
     ESTALE = 116, "stale file handle";
+    EUCLEAN = 117, "structure needs cleaning";
     EDQUOT = 122, "quota exceeded";
 }
 

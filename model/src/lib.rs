@@ -12,8 +12,11 @@ pub mod bytes;
 pub mod call;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod coverage;
 mod errno;
 pub mod fs;
+#[cfg(feature = "generate")]
+pub mod generate;
 pub mod mechanism;
 pub mod outcome;
 pub mod profile;

@@ -64,6 +64,9 @@ pub struct Profile {
     /// Whether ".." of a removed directory that is still open leads to where it was: Linux remembers, inodes do not
     /// (FS-LOOKUP-3).
     pub parent_of_removed: bool,
+    /// Whether the calls come through Linux, which answers some by itself: the listing of a removed directory (CALL-8), and
+    /// open with CREATE of what is no file in directories that anyone may write to (CALL-9).
+    pub kernel: bool,
     /// Largest size of a file, above which is EFBIG.
     pub largest_file: u64,
     /// What the kernel forbids beside the file system.
@@ -88,6 +91,7 @@ impl Profile {
             inode_numbers_reused: false,
             collapse_range: true,
             parent_of_removed: false,
+            kernel: false,
             largest_file: i64::MAX as u64,
             protections: Protections { symlinks: false, hardlinks: false, fifos: 0, regular: 0 },
             posix_errors: false,
@@ -103,6 +107,7 @@ impl Profile {
             directory_order: false,
             collapse_range: false,
             parent_of_removed: true,
+            kernel: true,
             ..Self::agentfs()
         }
     }
@@ -119,6 +124,7 @@ impl Profile {
             inode_numbers_reused: true,
             collapse_range: false,
             parent_of_removed: true,
+            kernel: true,
             ..Self::agentfs()
         }
     }

@@ -16,6 +16,7 @@ mod man;
 mod mount;
 mod mount_helper;
 mod mount_settings;
+mod oracle_client;
 mod output;
 mod target;
 mod time;
@@ -63,6 +64,8 @@ enum Command {
     Info(info::Info),
     Completions(completions::Completions),
     Man(man::Man),
+    #[command(hide = true)]
+    OracleClient(oracle_client::OracleClient),
     ExitCodes(ExitCodes),
 }
 
@@ -153,6 +156,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Info(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
+        Command::OracleClient(command) => command.run(),
         Command::ExitCodes(command) => command.run(&mut output),
     }?;
     output.flush()

@@ -8,7 +8,7 @@ use crate::outcome::{Expected, StatusPattern};
 use crate::values::{FileKind, InodeId, ProcessId, Time};
 
 /// Removed with a change of content or owner (FS-XATTR-11).
-const CAPABILITY: &[u8] = b"security.capability";
+pub(super) const CAPABILITY: &[u8] = b"security.capability";
 /// The longest name of an entry.
 const LONGEST_NAME: u64 = 255;
 

@@ -194,13 +194,14 @@ impl FileSystem {
         if safe { Ok(()) } else { Err(refusal(EPERM, "CALL-9")) }
     }
 
-    /// `protected_fifos` and `protected_regular`: opening what exists with CREATE.
+    /// `protected_fifos` and `protected_regular`, and of other kinds always: opening what exists with CREATE.
     pub(super) fn may_open_in_sticky(&self, who: ProcessId, parent: InodeId, inode: InodeId) -> Answer<()> {
         let (directory, target) = (&self.inodes[&parent], &self.inodes[&inode]);
+        let protections = &self.profile.protections;
         let level = match target.kind() {
-            FileKind::Fifo => self.profile.protections.fifos,
-            FileKind::Regular => self.profile.protections.regular,
-            _ => 0,
+            FileKind::Fifo => protections.fifos,
+            FileKind::Regular => protections.regular,
+            _ => u8::from(self.profile.kernel),
         };
         let sticky = directory.permissions & crate::fs::permission::STICKY != 0;
         let own = target.uid == directory.uid || target.uid == self.credentials(who).uid;

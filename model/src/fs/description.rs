@@ -132,12 +132,13 @@ impl FileSystem {
         length: u64,
         now: Time,
     ) -> Answer {
-        self.check_offset(offset, length)?;
+        Self::check_offset(offset)?;
         let inode = self.opened_for(who, handle, OpenFlags::READ)?;
+        let at = offset.unwrap_or(self.description(who, handle)?.offset);
+        Self::check_end(at, length)?;
         if self.directory(inode).is_some() {
             return Err(refusal(EISDIR, "FS-DATA-2"));
         }
-        let at = offset.unwrap_or(self.description(who, handle)?.offset);
         let layout = self.layout();
         let content = self.content(inode).ok_or(refusal(EINVAL, "FS-DATA-2"))?;
         let found = content.read(at, length, layout);
@@ -160,17 +161,16 @@ impl FileSystem {
         now: Time,
     ) -> Answer {
         let length = data.len() as u64;
-        self.check_offset(offset, length)?;
+        Self::check_offset(offset)?;
         let inode = self.opened_for(who, handle, OpenFlags::WRITE)?;
         let description = self.description(who, handle)?;
         let append = description.flags.contains(OpenFlags::APPEND);
-        let own = description.offset;
+        let named = offset.unwrap_or(description.offset);
+        // Also of an append, which begins elsewhere.
+        Self::check_end(named, length)?;
         let layout = self.layout();
         let content = self.content(inode).ok_or(refusal(EINVAL, "FS-DATA-2"))?;
-        let at = if append { content.size() } else { offset.unwrap_or(own) };
-        if !append && at + data.len() as u64 > LARGEST_OFFSET {
-            return Err(refusal(EINVAL, "CALL-3"));
-        }
+        let at = if append { content.size() } else { named };
         let room = self.profile.largest_file.saturating_sub(at);
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         if data.is_empty() && room == 0 && length > 0 {
@@ -188,15 +188,16 @@ impl FileSystem {
         Ok(Expected::Exactly(Outcome::Count(data.len() as u64)))
     }
 
-    /// CALL-3: what the kernel takes for a negative number.
-    #[allow(clippy::unused_self, reason = "reads as a question about the call")]
-    fn check_offset(&self, offset: Option<u64>, length: u64) -> Answer<()> {
-        let Some(offset) = offset else { return Ok(()) };
-        let end = offset.checked_add(length);
-        if offset > LARGEST_OFFSET || end.is_none_or(|end| end > LARGEST_OFFSET) {
-            return Err(refusal(EINVAL, "CALL-3"));
-        }
-        Ok(())
+    /// CALL-3: an offset that the kernel takes for a negative number, which it sees before it looks for the handle.
+    fn check_offset(offset: Option<u64>) -> Answer<()> {
+        let negative = offset.is_some_and(|offset| offset > LARGEST_OFFSET);
+        if negative { Err(refusal(EINVAL, "CALL-3")) } else { Ok(()) }
+    }
+
+    /// CALL-3: the same of a range's end, after the handle.
+    fn check_end(offset: u64, length: u64) -> Answer<()> {
+        let end = offset.checked_add(length).filter(|end| *end <= LARGEST_OFFSET);
+        if end.is_none() { Err(refusal(EINVAL, "CALL-3")) } else { Ok(()) }
     }
 
     /// `lseek(2)` on a regular file. FS-SEEK, CALL-3.

@@ -1,9 +1,10 @@
 //! From a call to what answers it, and what is not a call.
 
+use super::attributes::CAPABILITY;
 use super::{Answer, FileSystem, Inadmissible, Node};
 use crate::Errno;
 use crate::Errno::{EEXIST, ENOSPC, ENOTEMPTY, EPERM};
-use crate::call::{AccessMode, Call, FallocateMode, Object, OpenFlags, Operation, Place, Whence};
+use crate::call::{AccessMode, Call, FallocateMode, Object, OpenFlags, Operation, Place, TimeChange, Whence};
 use crate::outcome::{Expected, Outcome, RuleId};
 use crate::values::{Handle, ProcessId, Time};
 
@@ -115,6 +116,15 @@ impl FileSystem {
                     others.push((Errno::ENXIO, "FS-SEEK-2"));
                 }
             }
+            // Where a listing stands is the file system's own number, and may be the largest there is.
+            Operation::Read { handle, length: 1.. }
+                if refused == Some(Errno::EISDIR) && !self.profile.directory_order =>
+            {
+                let listed = |found: &super::Description| found.listing.has_begun();
+                if self.description(call.by, *handle).is_ok_and(listed) {
+                    others.push((Errno::EINVAL, "CALL-3"));
+                }
+            }
             Operation::Rmdir { .. } | Operation::Rename { .. } if self.profile.posix_errors => {
                 match refused {
                     Some(ENOTEMPTY) => others.push((EEXIST, "CALL-10")),
@@ -164,6 +174,14 @@ impl FileSystem {
             Operation::Seekdir { handle, after } if !self.has_returned(call.by, *handle, *after) => {
                 return refuse("seekdir goes to an entry that the handle has returned");
             }
+            Operation::Utimens { atime, mtime, .. } if [atime, mtime].into_iter().any(is_special) => {
+                return refuse("UTIME_NOW and UTIME_OMIT are no nanoseconds");
+            }
+            Operation::Setxattr { name, value, .. }
+                if self.profile.kernel && name == &CAPABILITY.into() && !is_capability(value) =>
+            {
+                return refuse("a value that is no set of capabilities, which the kernel understands itself");
+            }
             Operation::Getxattr { name, .. }
             | Operation::Setxattr { name, .. }
             | Operation::Removexattr { name, .. }
@@ -196,6 +214,16 @@ impl FileSystem {
         self.accessed(id, now);
         Ok(Expected::Exactly(Outcome::Target(target)))
     }
+}
+
+/// Whether the nanoseconds are one of the two numbers that have another meaning.
+const fn is_special(change: &TimeChange) -> bool {
+    matches!(change, TimeChange::At(time) if matches!(time.nanoseconds, 0x3fff_fffe | 0x3fff_ffff))
+}
+
+/// Whether the kernel passes the value of `security.capability` on as it is: empty, or `struct vfs_cap_data` of revision 2.
+fn is_capability(value: &[u8]) -> bool {
+    value.is_empty() || (value.len() == 20 && matches!(value[..4], [0 | 1, 0, 0, 2]))
 }
 
 impl Operation {

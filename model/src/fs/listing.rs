@@ -26,6 +26,11 @@ impl Listing {
     pub fn length(&self) -> usize {
         self.returned.len()
     }
+
+    /// Whether it stands anywhere but at its beginning.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.began.is_some()
+    }
 }
 
 impl FileSystem {
@@ -37,7 +42,10 @@ impl FileSystem {
         }
         self.description_mut(who, handle).listing.began.get_or_insert(next_entry);
         let pattern = self.entries_pattern(who, handle, inode, count);
-        self.accessed(inode, now);
+        // Of a removed directory the kernel does not ask.
+        if !(self.profile.kernel && self.is_removed(inode)) {
+            self.accessed(inode, now);
+        }
         Ok(Expected::Entries(pattern))
     }
 

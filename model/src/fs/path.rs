@@ -120,13 +120,16 @@ impl FileSystem {
         Ok(directory.parent)
     }
 
-    /// Follows the symlink `link`, found in `parent`: its target comes next.
+    /// Follows the symlink `link`: its target comes next.
     fn follow(&mut self, who: ProcessId, walk: &mut Walk, link: InodeId, now: Time) -> Answer<()> {
         walk.symlinks += 1;
         if walk.symlinks > MOST_SYMLINKS {
             return Err(refusal(ELOOP, "PATH-4"));
         }
-        self.may_follow(who, walk.current, link)?;
+        // Asked of the last one only.
+        if walk.rest.is_empty() {
+            self.may_follow(who, walk.current, link)?;
+        }
         self.accessed(link, now);
         if let Node::Symlink(target) = &self.inodes[&link].node {
             if walk.rest.is_empty() {

@@ -1,0 +1,18 @@
+//! Implementations of a file system, driven through traces and held against the model.
+//!
+//! [`Implementation`] is anything that a trace can be run on. [`host`] runs it on a real directory by real system calls,
+//! [`protocol`] on another program that speaks JSON Lines. [`play`] runs a trace, [`search`] looks for one that fails, and
+//! [`check`] says what may be answered. What an operation must do is not here but in the crate `agentfs-model`.
+
+pub mod check;
+mod clock;
+mod conversation;
+pub mod host;
+mod implementation;
+pub mod play;
+pub mod protocol;
+pub mod search;
+mod tree;
+
+pub use implementation::{Answer, Between, During, Failure, Implementation, Problem};
+pub use tree::{Observed, Piece, Tree};

@@ -1,0 +1,173 @@
+//! Searches for divergences with random traces, and makes each kind of them as small as it gets.
+//!
+//! One mistake shows in many traces. Each kind of finding (see `Divergence::kind`) is shrunk once, first by drawing
+//! simpler, then by leaving out steps of the trace that came of it. Keeps ORA-26: the same seed draws the same traces.
+
+use std::time::{Duration, Instant};
+
+use agentfs_model::generate::{Alphabet, Script, scripts};
+use proptest::strategy::{Strategy as _, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use super::check::Coverage;
+use super::implementation::Implementation;
+use super::play::{Ended, Fault, Look, Played, Trace, draw, replay};
+
+/// How long, how much, and how closely is searched.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// Where the random numbers begin.
+    pub seed: u64,
+    /// How many traces are drawn.
+    pub cases: u32,
+    /// No trace begins after this.
+    pub until: Option<Instant>,
+    /// Most steps of a trace.
+    pub length: usize,
+    /// What is looked at.
+    pub look: Look,
+    /// How long one kind of finding may be shrunk.
+    pub shrink: Duration,
+}
+
+/// A kind of finding, with the smallest trace that shows it.
+#[derive(Debug)]
+pub struct Found {
+    /// What is wrong.
+    pub fault: Fault,
+    /// What was called and answered, the last step being the one that shows it.
+    pub trace: Trace,
+    /// In how many traces it came first.
+    pub times: u32,
+}
+
+/// What a search came to.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Traces drawn.
+    pub cases: u32,
+    /// Those in which nothing was wrong.
+    pub passed: u32,
+    /// Steps in all, those of shrinking not counted.
+    pub steps: u64,
+    /// What was called and answered.
+    pub coverage: Coverage,
+    /// Why settings were refused; none of those traces counts as passed.
+    pub refused: Vec<String>,
+    /// Each kind once.
+    pub found: Vec<Found>,
+}
+
+/// Draws traces from `alphabet` and plays them; `progress` hears the number of every trace before it begins.
+pub fn search(
+    alphabet: &Alphabet,
+    implementation: &mut dyn Implementation,
+    search: &Search,
+    mut progress: impl FnMut(u32),
+) -> Findings {
+    let mut findings = Findings::default();
+    let strategy = scripts(alphabet, 1..=search.length);
+    for case in 0..search.cases {
+        if search.until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        progress(case);
+        let mut runner = runner(search.seed, case);
+        let Ok(mut tree) = strategy.new_tree(&mut runner) else {
+            unreachable!("no value of a script is rejected")
+        };
+        let mut game = Game { alphabet, implementation: &mut *implementation, look: search.look };
+        let script = tree.current();
+        let played = game.draw(&script);
+        findings.cases += 1;
+        findings.steps += u64::from(played.checker.step());
+        findings.coverage.add(played.checker.coverage());
+        match played.ended {
+            Ok(Ended::Refused(why)) => {
+                if !findings.refused.contains(&why) {
+                    findings.refused.push(why);
+                }
+            }
+            Ok(Ended::Complete | Ended::Unsupported { .. }) => findings.passed += 1,
+            Err(fault) => {
+                let kind = fault.kind();
+                if let Some(known) = findings.found.iter_mut().find(|found| found.fault.kind() == kind) {
+                    known.times += 1;
+                    continue;
+                }
+                let first = (fault, played.trace);
+                let until = Instant::now() + search.shrink;
+                let (fault, trace) = game.shrink(&mut tree, first, until);
+                findings.found.push(Found { fault, trace, times: 1 });
+            }
+        }
+    }
+    findings
+}
+
+/// Random numbers that depend on the seed and the number of the trace alone.
+fn runner(seed: u64, case: u32) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..12].copy_from_slice(&case.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng)
+}
+
+struct Game<'a> {
+    alphabet: &'a Alphabet,
+    implementation: &'a mut dyn Implementation,
+    look: Look,
+}
+
+impl Game<'_> {
+    fn draw(&mut self, script: &Script) -> Played {
+        let setting = self.alphabet.setting(script.root, "drawn at random");
+        draw(&setting, &script.drafts, self.alphabet, self.implementation, self.look)
+    }
+
+    /// The smallest trace found until then that ends with a fault of the same kind.
+    fn shrink(
+        &mut self,
+        tree: &mut impl ValueTree<Value = Script>,
+        first: (Fault, Trace),
+        until: Instant,
+    ) -> (Fault, Trace) {
+        let kind = first.0.kind();
+        let mut smallest = first;
+        let mut goes_on = tree.simplify();
+        while goes_on && Instant::now() < until {
+            let played = self.draw(&tree.current());
+            goes_on = match played.ended {
+                Err(fault) if fault.kind() == kind => {
+                    if played.trace.steps.len() <= smallest.1.steps.len() {
+                        smallest = (fault, played.trace);
+                    }
+                    tree.simplify()
+                }
+                _ => tree.complicate(),
+            };
+        }
+        self.leave_out(smallest, &kind, until)
+    }
+
+    /// Leaves out every step without which the rest still shows the fault, until none is left.
+    fn leave_out(&mut self, found: (Fault, Trace), kind: &str, until: Instant) -> (Fault, Trace) {
+        let mut smallest = found;
+        let mut at = smallest.1.steps.len();
+        while at > 0 && Instant::now() < until {
+            at -= 1;
+            let mut shorter = smallest.1.clone();
+            shorter.steps.remove(at);
+            let played = replay(&shorter, self.implementation, self.look);
+            if let Err(fault) = played.ended
+                && fault.kind() == kind
+            {
+                smallest = (fault, played.trace);
+                // What was needed for the step that is gone may not be needed any more.
+                at = smallest.1.steps.len();
+            }
+        }
+        smallest
+    }
+}

@@ -1,0 +1,5 @@
+//! The oracle held against itself: the model as an implementation passes, and with a bug it is caught.
+
+mod bugs;
+mod self_check;
+mod simulated;
