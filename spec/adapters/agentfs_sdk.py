@@ -41,6 +41,7 @@ step, and these are the clock readings that are answered, so that every effect o
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -147,6 +148,8 @@ class Adapter:
         if self.agent is not None:
             await self.agent.close()
             self.agent = self.fs = None
+            # The engine keeps what it knows of a path, also when the file is gone, until the last object is.
+            gc.collect()
         return "done"
 
     async def open_database(self):
