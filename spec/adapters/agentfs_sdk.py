@@ -249,10 +249,11 @@ class Adapter:
         return {"count": len(data)}
 
     async def truncate(self, step):
-        path, size = (await self.path(step, "WRITE")), step["size"]
-        await self.fs.stat(path)
+        size = step["size"]
         if size > LARGEST_FILE:
             raise Unsupported("write_file takes the whole content")
+        path = await self.path(step, "WRITE")
+        await self.fs.stat(path)
         content = b"" if size == 0 else await self.fs.read_file(path, encoding=None)
         await self.fs.write_file(path, content[:size].ljust(size, b"\0"))
         return "done"
