@@ -29,8 +29,11 @@ mended here, and no answer is the adapter's own opinion. Each operation, and wha
 
 Unsupported altogether: umask, seek, fallocate, fsync, fdatasync, sync, chmod, chown, utimens, mknod, symlink, link,
 link_handle, readlink, the extended attributes, statfs, crash. Also: paths from an open directory, paths that are not
-UTF-8, callers other than user 0 and group 0, a root directory that is not 0755 of user 0, handles that are not open or not
-open for that, and handles whose path leads to another inode than it did (renamed, removed, replaced).
+UTF-8, callers other than user 0 and group 0, handles that are not open or not open for that, and handles whose path leads to
+another inode than it did (renamed, removed, replaced).
+
+The root directory that a trace begins with is made by the statement of SQL that the SDK has no call for, on its own
+connection; it is the only one here.
 
 An error of the SDK is answered with its own `code`. An exception without one is EIO here, and is written to standard
 error as it is.
@@ -132,15 +135,18 @@ class Adapter:
 
     async def begin(self, setting):
         await self.end()
-        root = setting["root"]
-        if (root["uid"], root["gid"], root["permissions"]) != (0, 0, 0o755):
-            raise Unsupported("the root directory is always 0755 of user 0")
         if not self.existing:
             for ending in ("", "-wal", "-shm"):
                 if os.path.exists(self.database + ending):
                     os.remove(self.database + ending)
         self.processes = setting["processes"]
         await self.open_database()
+        if not self.existing:
+            root = setting["root"]
+            database = self.agent.get_database()
+            await database.execute("UPDATE fs_inode SET mode = ?, uid = ?, gid = ? WHERE ino = 1",
+                                   (0o040000 | root["permissions"], root["uid"], root["gid"]))
+            await database.commit()
         return "done"
 
     async def end(self):
@@ -218,6 +224,8 @@ class Adapter:
         return {"data": from_bytes(data)}
 
     async def pread(self, step):
+        if step["offset"] >= 1 << 63:
+            raise Unsupported("no descriptors: the offset is the kernel's to refuse")
         handle = await self.of(step, "READ")
         content = await self.fs.read_file(handle.path, encoding=None)
         return {"data": from_bytes(content[step["offset"] : step["offset"] + step["length"]])}
@@ -324,6 +332,8 @@ class Adapter:
 
     async def seekdir(self, step):
         handle = await self.of(step, None)
+        if not (await self.fs.stat(handle.path)).is_directory():
+            raise Unsupported("no descriptors: there is no listing of this")
         del handle.returned[step["after"] :]
         return "done"
 
