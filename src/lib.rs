@@ -2,13 +2,14 @@
 //! tool calls.
 //!
 //! [`AgentFs`] is the file system, [`kv`] and [`tools`] the two small stores, [`vfs::Vfs`] the
-//! interface that adapters speak. What every operation must do is argued in `SPEC.md`; the ids
+//! interface that adapters speak, [`integrity`] the check of any database. What every operation must do is argued in `SPEC.md`; the ids
 //! in the documentation (FS-NAME-1, DUR-2 ...) point there.
 
 pub mod cli;
 pub mod error;
 pub mod fs;
 pub mod fuse;
+pub mod integrity;
 pub mod kv;
 pub mod oracle;
 pub mod schema;

@@ -56,11 +56,31 @@ pub struct Profile {
     /// Whether a name that rename puts in place of another keeps its position (FS-RENAME-7). POSIX does not say whether
     /// a listing that is under way returns such a name.
     pub replaced_entry_stays: bool,
+    /// Whether a position stays valid when entries are removed (FS-DIR-4). On tmpfs it is that of the next entry: with that
+    /// gone, the entry before may be returned again.
+    pub stable_positions: bool,
     /// Whether a number of an inode that is gone may come again; FMT-9 forbids it.
     pub inode_numbers_reused: bool,
     /// Whether collapse and insert range are provided; they are refused with EOPNOTSUPP elsewhere, and by the kernel for
     /// every FUSE file system.
     pub collapse_range: bool,
+    /// Whether a refused collapse or insert has already set times and taken set-id bits away (CALL-12 says no); on ext4 it
+    /// has.
+    pub refused_shift_modifies: bool,
+    /// Whether zero range is provided; tmpfs refuses it with EOPNOTSUPP.
+    pub zero_range: bool,
+    /// Whether a read of no bytes counts as a read (FS-TIME-4 says no); on tmpfs it does.
+    pub empty_read_accesses: bool,
+    /// Whether truncation by path to the size that the file has already sets times (FS-TRUNC-4). POSIX leaves that open;
+    /// tmpfs does when it has pages of the file, and not otherwise; of a FUSE file system with the writeback cache the
+    /// kernel keeps the times itself, and moves them only when the size changes.
+    pub same_size_modifies: bool,
+    /// Whether a change of content by a stranger to the group takes set-group-id away also where the group may not execute
+    /// (FS-PERM-12). FUSE asks for that only where it may (MNT-38).
+    pub plain_set_group_id_falls: bool,
+    /// Whether chown to nothing takes set-id bits away (CALL-6). For a FUSE file system that takes them away itself the kernel
+    /// leaves this to it, and asks for no more than a new ctime.
+    pub empty_chown_drops_set_id: bool,
     /// Whether ".." of a removed directory that is still open leads to where it was: Linux remembers, inodes do not
     /// (FS-LOOKUP-3).
     pub parent_of_removed: bool,
@@ -88,8 +108,15 @@ impl Profile {
             directory_links: true,
             directory_order: true,
             replaced_entry_stays: true,
+            stable_positions: true,
             inode_numbers_reused: false,
             collapse_range: true,
+            refused_shift_modifies: false,
+            zero_range: true,
+            empty_read_accesses: false,
+            same_size_modifies: true,
+            plain_set_group_id_falls: true,
+            empty_chown_drops_set_id: true,
             parent_of_removed: false,
             kernel: false,
             largest_file: i64::MAX as u64,
@@ -106,6 +133,9 @@ impl Profile {
             layout: false,
             directory_order: false,
             collapse_range: false,
+            same_size_modifies: false,
+            plain_set_group_id_falls: false,
+            empty_chown_drops_set_id: false,
             parent_of_removed: true,
             kernel: true,
             ..Self::agentfs()
@@ -126,6 +156,31 @@ impl Profile {
             parent_of_removed: true,
             kernel: true,
             ..Self::agentfs()
+        }
+    }
+
+    /// ext4 with blocks of 4096 bytes, mounted with `strictatime`: it has collapse and insert range, by its own blocks, and
+    /// files of up to 2^32 - 1 of them.
+    #[must_use]
+    pub const fn ext4() -> Self {
+        Self {
+            chunk_size: 4096,
+            collapse_range: true,
+            refused_shift_modifies: true,
+            largest_file: ((1 << 32) - 1) * 4096,
+            ..Self::linux()
+        }
+    }
+
+    /// tmpfs, mounted with `strictatime`.
+    #[must_use]
+    pub const fn tmpfs() -> Self {
+        Self {
+            zero_range: false,
+            empty_read_accesses: true,
+            same_size_modifies: false,
+            stable_positions: false,
+            ..Self::linux()
         }
     }
 

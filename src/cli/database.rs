@@ -14,7 +14,7 @@ use super::output::warn;
 use super::target::Target;
 use crate::AgentFs;
 use crate::error::{DatabaseProblem, Error};
-use crate::store::MountHolder;
+use crate::store::{self, MountHolder};
 use crate::types::{AtimePolicy, Caller, Gid, Options, Uid};
 
 /// How long a mount may take to hand over what it holds before the command goes on without.
@@ -68,6 +68,14 @@ pub(crate) fn open(target: &Target, purpose: Purpose) -> Result<AgentFs, Failure
         flush_mount(&holder);
     }
     Ok(fs)
+}
+
+/// Makes a living mount hand over what it holds, for a command that does not open the database for use.
+pub(crate) fn flush(path: &Path) {
+    // What is wrong with the file is said by whoever reads it next.
+    if let Ok(Some(holder)) = store::mount_holder(path) {
+        flush_mount(&holder);
+    }
 }
 
 /// A connection that may write folds the log away when it closes; one that may not leaves it behind. So the

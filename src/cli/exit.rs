@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::{DatabaseProblem, Errno, Error, MountProblem};
+use crate::store::is_damage;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +34,24 @@ pub(crate) enum Exit {
     NoSpace = 8,
     /// FUSE is not available on this host.
     NoFuse = 9,
+    /// A check found that rules are broken.
+    Unsound = 10,
 }
 
 /// The exit codes as `agentfs exit-codes` and the manual page show them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-  0  success
-  1  the operation was refused (it exists already, is a directory, is not empty, ...)
-  2  usage: the command line makes no sense, or a value in it is not valid
-  3  the database, or a path that was named, does not exist
-  4  not usable as a database: not SQLite, of another program, or damaged
-  5  the database has an older or a newer format
-  6  busy: already mounted, or another process has been writing for too long
-  7  permission denied, or read-only
-  8  no space left
-  9  FUSE is not available
+  0   success
+  1   the operation was refused (it exists already, is a directory, is not empty, ...)
+  2   usage: the command line makes no sense, or a value in it is not valid
+  3   the database, or a path that was named, does not exist
+  4   not usable as a database: not SQLite, of another program, or damaged
+  5   the database has an older or a newer format
+  6   busy: already mounted, or another process has been writing for too long
+  7   permission denied, or read-only
+  8   no space left
+  9   FUSE is not available
+  10  a check found errors
 
 A failed command writes one line to standard error, beginning with \"agentfs:\", and nothing to
 standard output that is not the answer up to that point. When the reader of standard output goes away (as in
@@ -56,7 +60,7 @@ standard output that is not the answer up to that point. When the reader of stan
 /// The same as [`EXIT_CODES`], each with its meaning.
 pub(crate) fn meanings() -> Vec<serde_json::Value> {
     let lines = EXIT_CODES.lines().filter_map(|line| line.trim().split_once("  "));
-    let codes = lines.filter_map(|(code, meaning)| Some((code.parse::<u8>().ok()?, meaning)));
+    let codes = lines.filter_map(|(code, meaning)| Some((code.parse::<u8>().ok()?, meaning.trim_start())));
     codes.map(|(code, meaning)| serde_json::json!({ "code": code, "meaning": meaning })).collect()
 }
 
@@ -68,7 +72,7 @@ impl Exit {
 
     /// The exit of a code that another process of this program ended with.
     pub(crate) fn from_code(code: u8) -> Self {
-        const ALL: [Exit; 10] = [
+        const ALL: [Exit; 11] = [
             Exit::Success,
             Exit::Refused,
             Exit::Usage,
@@ -79,6 +83,7 @@ impl Exit {
             Exit::Permission,
             Exit::NoSpace,
             Exit::NoFuse,
+            Exit::Unsound,
         ];
         ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Exit::Refused)
     }
@@ -203,11 +208,6 @@ impl From<Error> for Failure {
         };
         Self::new(exit, message)
     }
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 /// The system's words without the number that Rust appends.

@@ -23,6 +23,7 @@ mod time;
 mod timeline;
 mod tools;
 mod unmount;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -62,6 +63,7 @@ enum Command {
     Tools(tools::Tools),
     Timeline(timeline::Timeline),
     Info(info::Info),
+    Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -154,6 +156,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tools(command) => command.run(&mut output),
         Command::Timeline(command) => command.run(&mut output),
         Command::Info(command) => command.run(&mut output),
+        Command::Verify(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),
         Command::OracleClient(command) => command.run(),

@@ -6,9 +6,9 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::exit::Failure;
+pub(crate) use crate::types::text::{printable, put_bytes};
 
 /// Standard output, in the form that was asked for.
 pub(crate) struct Output {
@@ -70,34 +70,6 @@ impl Output {
     /// Hands everything written so far to the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush().map_err(|error| Failure::output(&error))
-    }
-}
-
-/// Text without control characters; what is not UTF-8 appears as `\xNN`.
-pub(crate) fn printable(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if character.is_control() {
-                text.extend(character.escape_default());
-            } else {
-                text.push(character);
-            }
-        }
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
-}
-
-/// Puts a byte string into a JSON object: as text under `key`, and when it is not UTF-8 also exactly, in
-/// hexadecimal, under `key` + `_bytes` (the text then has U+FFFD where bytes could not be shown).
-pub(crate) fn put_bytes(object: &mut Map<String, Value>, key: &str, bytes: &[u8]) {
-    object.insert(key.to_owned(), String::from_utf8_lossy(bytes).into());
-    if std::str::from_utf8(bytes).is_err() {
-        let hexadecimal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        object.insert(format!("{key}_bytes"), hexadecimal.into());
     }
 }
 

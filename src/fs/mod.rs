@@ -223,6 +223,9 @@ impl AgentFs {
 
 impl Operation<'_> {
     fn inode(&self, ino: Ino) -> Result<Inode> {
+        if self.state.is_lost(ino) {
+            return Err(Errno::ENOENT.into());
+        }
         Inode::load(self.session, ino)
     }
 

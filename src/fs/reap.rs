@@ -1,6 +1,6 @@
 //! The end of an inode: when its last name is gone, and its last reference.
 //!
-//! Keeps FS-REAP-1 to FS-REAP-11 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
+//! Keeps FS-REAP-1 to FS-REAP-12 and FS-UNLINK-1. `ext_orphan` lists inodes whose rows outlive their names, so that a
 //! mount can sweep what a crash left without searching the whole database.
 
 use std::collections::HashSet;
@@ -28,9 +28,6 @@ const ADD_ORPHAN: &str = "INSERT INTO ext_orphan (ino) VALUES (?) ON CONFLICT(in
 const REMOVE_ORPHAN: &str = "DELETE FROM ext_orphan WHERE ino = ?";
 const ORPHANS: &str = "SELECT ino FROM ext_orphan";
 const IS_ORPHAN: &str = "SELECT 1 FROM ext_orphan WHERE ino = ?";
-// A full scan: once, for a database whose writer kept no list.
-const LIST_NAMELESS: &str = "INSERT OR IGNORE INTO ext_orphan (ino)
-  SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1";
 const REMOVE_INODE: &str = "DELETE FROM fs_inode WHERE ino = ? AND ino <> 1";
 const REMOVE_TARGET: &str = "DELETE FROM fs_symlink WHERE ino = ?";
 const REMOVE_XATTRS: &str = "DELETE FROM ext_xattr WHERE ino = ?";
@@ -100,32 +97,30 @@ impl Operation<'_> {
             && self.session.row(IS_ORPHAN, [ino.0 as i64], |_| Ok(()))?.is_some())
     }
 
-    /// Whether every listed inode is referred to; those are noted, so that they go with their last reference.
+    /// Whether every listed inode is one that goes with its last reference.
     fn nothing_to_sweep(&mut self) -> Result<bool> {
         match self.session.extension("ext_orphan")? {
-            Extension::Known => {}
-            Extension::Missing => return Ok(false),
-            Extension::Unknown => return Err(Errno::EINVAL.into()),
+            Extension::Known => Ok(self.listed()?.iter().all(|&ino| self.is_noted(ino))),
+            Extension::Missing => Ok(false),
+            Extension::Unknown => Err(Errno::EINVAL.into()),
         }
-        let listed = self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
-        let (referenced, free): (Vec<_>, Vec<_>) =
-            listed.into_iter().partition(|&ino| self.state.is_referenced(ino));
-        self.state.orphans.extend(referenced);
-        Ok(free.is_empty())
     }
 
-    /// Listed orphans that nobody refers to; those that have a name after all leave the list.
+    fn listed(&self) -> Result<Vec<Ino>> {
+        self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))
+    }
+
+    /// Whether `ino` has no name, as we know ourselves, and goes with its last reference.
+    fn is_noted(&self, ino: Ino) -> bool {
+        self.state.is_referenced(ino) && self.state.orphans.contains(&ino)
+    }
+
+    /// Listed orphans that nobody refers to. Those that somebody refers to are noted, so that they go with their last
+    /// reference; those that have a name after all leave the list.
     fn unreferenced_orphans(&mut self) -> Result<Vec<Ino>> {
-        let mut free = Vec::new();
-        for ino in self.session.rows(ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))? {
-            if self.state.is_referenced(ino) {
-                self.state.orphans.insert(ino);
-            } else {
-                free.push(ino);
-            }
-        }
-        if free.is_empty() {
-            return Ok(free);
+        let listed = self.listed()?;
+        if listed.iter().all(|&ino| self.is_noted(ino)) {
+            return Ok(Vec::new());
         }
         // All of them, in a database whose writer kept no link counts.
         let named = self.session.rows(NAMED_ORPHANS, [], |row| Ok(Ino(row.get::<_, i64>(0)? as u64)))?;
@@ -134,16 +129,10 @@ impl Operation<'_> {
             self.session.execute(REMOVE_ORPHAN, [ino.0 as i64])?;
             self.state.orphans.remove(ino);
         }
-        free.retain(|orphan| !named.contains(orphan));
+        let nameless = listed.into_iter().filter(|ino| !named.contains(ino));
+        let (referenced, free): (Vec<_>, Vec<_>) = nameless.partition(|&ino| self.state.is_referenced(ino));
+        self.state.orphans.extend(referenced);
         Ok(free)
-    }
-
-    /// Lists every inode whose link count is 0, for a database that never had a list; which of them
-    /// have a name after all is found out with the rest.
-    fn search_orphans(&mut self) -> Result<()> {
-        self.session.ensure_extension("ext_orphan")?;
-        self.session.execute(LIST_NAMELESS, [])?;
-        Ok(())
     }
 }
 
@@ -161,9 +150,8 @@ impl AgentFs {
             return Ok(0);
         }
         let free = self.mutate(|operation| {
-            if operation.session.extension("ext_orphan")? == Extension::Missing {
-                operation.search_orphans()?;
-            }
+            // A database that never had a list gets one, with what belongs into it.
+            operation.session.ensure_extension("ext_orphan")?;
             operation.unreferenced_orphans()
         })?;
         for &ino in &free {

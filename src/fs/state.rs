@@ -1,7 +1,8 @@
 //! What a file system remembers beside the database: references, and answers that are dear to find.
 //!
-//! Keeps FS-REAP-1, FS-NLINK-2, FS-NLINK-6, FS-DIR-3, FS-DIR-8 and DUR-6. Apart from the references, which only the holders know, all of it
-//! can be found again in the database, and is dropped whenever another connection has changed it.
+//! Keeps FS-REAP-1, FS-REAP-12, FS-NLINK-2, FS-NLINK-6, FS-DIR-3, FS-DIR-8 and DUR-6. Apart from the references, which
+//! only the holders know, and what is remembered of lost groups, all of it can be found again in the database, and is
+//! dropped whenever another connection has changed it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,6 +49,11 @@ pub(super) struct State {
     last_number: Option<Ino>,
     /// A group was lost, and with it perhaps what the database knew of numbers given out.
     numbers_lost: bool,
+    /// The first number that was given out in the group that is open.
+    first_in_group: Option<Ino>,
+    /// Inodes that were lost with their group, while somebody refers to them. Another process may have been given
+    /// their numbers since.
+    lost_inodes: HashSet<Ino>,
     /// What the present operation has handed out a reference on.
     handed_out: Option<Ino>,
 }
@@ -98,11 +104,18 @@ impl State {
             return false;
         }
         self.references.remove(&ino);
+        self.lost_inodes.remove(&ino);
         true
     }
 
     pub(super) fn release_all(&mut self) {
         self.references.clear();
+        self.lost_inodes.clear();
+    }
+
+    /// Whether somebody has this number from an inode that was lost, and must not take another for it.
+    pub(super) fn is_lost(&self, ino: Ino) -> bool {
+        self.lost_inodes.contains(&ino)
     }
 
     pub(super) fn is_referenced(&self, ino: Ino) -> bool {
@@ -223,16 +236,32 @@ impl State {
             let errno = lost.errno.unwrap_or(Errno::EIO);
             self.unreported.extend(self.touched.drain().map(|ino| (ino, errno)));
             self.unreported_sync = Some(errno);
+            // After a commit as well, the group that was lost was another one: none of a file's.
+            if committed == self.touched_group {
+                self.lose_inodes();
+            }
         }
         if committed != self.touched_group {
             self.touched_group = committed;
             self.touched.clear();
+            self.first_in_group = None;
+        }
+    }
+
+    /// The group in which numbers were given out is lost.
+    fn lose_inodes(&mut self) {
+        let Some(first) = self.first_in_group.take() else { return };
+        let lost: Vec<Ino> = self.references.keys().copied().filter(|&ino| ino >= first).collect();
+        for ino in lost {
+            self.forget_inode(ino);
+            self.lost_inodes.insert(ino);
         }
     }
 
     /// Remembers a number that was given to a new inode.
     pub(super) fn note_number(&mut self, ino: Ino) {
         self.last_number = self.last_number.max(Some(ino));
+        self.first_in_group.get_or_insert(ino);
     }
 
     /// The largest number given out, when the database may have forgotten it with a lost group.

@@ -36,10 +36,10 @@ const CHECKPOINT_PATIENCE: Duration = Duration::from_millis(100);
 const HEADER_MAGIC: &[u8] = b"SQLite format 3\0";
 
 pub(super) struct Opener {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     flags: OpenFlags,
-    uri: String,
-    timeout: Duration,
+    pub(super) uri: String,
+    pub(super) timeout: Duration,
     read_only: bool,
 }
 
@@ -137,6 +137,11 @@ impl Opener {
     /// Looks at the file before SQLite does, so that what is wrong is said in our words (OPEN-2).
     pub(super) fn inspect(&mut self) -> Result<LockFile> {
         self.prepare_to_read();
+        self.examine().map(|(lock, _)| lock)
+    }
+
+    /// The file, held open, and its header, which is that of a SQLite database.
+    pub(super) fn examine(&self) -> Result<(LockFile, Vec<u8>)> {
         let problem = |problem| Error::database(&self.path, problem);
         let metadata = std::fs::metadata(&self.path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => problem(DatabaseProblem::Missing),
@@ -172,14 +177,15 @@ impl Opener {
                 "it has {length} bytes where its header says {expected}"
             ))));
         }
-        Ok(lock)
+        Ok((lock, header))
     }
 
     /// The first connection, and what the database says of itself. A database that is not ours is left as it
     /// is: its journal mode changes only once it is recognised.
     pub(super) fn connect_first(&self) -> Result<(Connection, Configuration)> {
         let connection = self.connect_plainly()?;
-        let configuration = self.recognise(&connection)?;
+        self.recognise(&connection)?;
+        let configuration = self.configuration(&connection)?;
         self.configure(&connection).map_err(|error| self.problem(error))?;
         Ok((connection, configuration))
     }
@@ -222,7 +228,7 @@ impl Opener {
     }
 
     fn configure(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.set_prepared_statement_cache_capacity(128);
+        connection.set_prepared_statement_cache_capacity(256);
         connection.pragma_update(None, "cache_size", CACHE_KIB)?;
         if self.read_only {
             connection.pragma_update(None, "query_only", true)?;
@@ -246,8 +252,8 @@ impl Opener {
         Ok(())
     }
 
-    /// Checks that the database is ours, of our format, in our encoding, and reads its settings.
-    fn recognise(&self, connection: &Connection) -> Result<Configuration> {
+    /// Checks that the database is ours, of our format, in our encoding (FMT-3, FMT-6).
+    pub(super) fn recognise(&self, connection: &Connection) -> Result<()> {
         let observed = observe(connection).map_err(|error| self.problem(error))?;
         schema::recognise(&observed).map_err(|problem| Error::database(&self.path, problem))?;
         let encoding: String = connection
@@ -256,6 +262,11 @@ impl Opener {
         if encoding != "UTF-8" {
             return Err(Error::database(&self.path, DatabaseProblem::Encoding(encoding)));
         }
+        Ok(())
+    }
+
+    /// Checks that there is a root, and reads the settings.
+    fn configuration(&self, connection: &Connection) -> Result<Configuration> {
         let root: Option<u32> = connection
             .query_row("SELECT mode FROM fs_inode WHERE ino = 1", [], |row| row.get(0))
             .map(Some)

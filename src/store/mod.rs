@@ -13,6 +13,7 @@ mod barrier_tests;
 mod checkpoint;
 mod connection;
 mod failure;
+mod inspection;
 mod lock;
 mod mount;
 mod session;
@@ -30,9 +31,11 @@ use rusqlite::Connection;
 
 pub use connection::Configuration;
 use connection::Opener;
+pub(crate) use failure::is_damage;
 use failure::{errno_of, storage};
+pub use inspection::inspect;
 use lock::LockFile;
-pub use mount::{Extension, MountHolder, is_mounted};
+pub use mount::{Extension, MountHolder, is_mounted, mount_holder};
 pub use session::{Session, Text, bytes};
 
 use crate::error::{Errno, Error, Result};

@@ -1,13 +1,14 @@
 //! Who has the database mounted for writing: at most one process, known by name; and what a database has of
 //! the extension tables.
 //!
-//! Keeps MNT-1, MNT-2, FMT-4 and FMT-5.
+//! Keeps MNT-1, MNT-2, FMT-4, FMT-5 and FS-REAP-7.
 //! The lock on the file decides; the row in `ext_mount` only tells whom to name. After a kill the
 //! row may remain, and then means nothing.
 
 use std::path::Path;
 
 use super::connection::REGISTER_EXTENSION;
+use super::inspection::inspect;
 use super::lock::LockFile;
 use super::{Session, Store};
 use crate::error::{DatabaseProblem, Errno, Error, Result};
@@ -112,6 +113,14 @@ pub fn is_mounted(path: &Path) -> Result<bool> {
     Ok(lock.is_mounted_elsewhere())
 }
 
+/// The mount that has the database at `path` for writing now, found out without opening it for use.
+///
+/// # Errors
+/// As [`is_mounted`] and [`inspect`].
+pub fn mount_holder(path: &Path) -> Result<Option<MountHolder>> {
+    if is_mounted(path)? { inspect(path, read_holder) } else { Ok(None) }
+}
+
 fn read_holder(session: &Session<'_>) -> Result<Option<MountHolder>> {
     if !session.has_table("ext_mount")? {
         return Ok(None);
@@ -133,6 +142,9 @@ pub enum Extension {
 }
 
 const EXTENSION_VERSION: &str = "SELECT version FROM ext_registry WHERE name = ?";
+// A scan of all inodes and, where one is found, of all entries: once.
+const LIST_NAMELESS: &str = "INSERT INTO ext_orphan (ino)
+  SELECT ino FROM fs_inode WHERE nlink <= 0 AND ino <> 1 EXCEPT SELECT ino FROM fs_dentry";
 
 impl Session<'_> {
     /// What there is of `extension`. A table that nobody registered counts as ours.
@@ -155,16 +167,24 @@ impl Session<'_> {
 
     /// Makes the extension tables if this database was made without them, and records them.
     ///
+    /// All are made together, whichever is needed first, and nobody could tell later whether what `ext_orphan` should
+    /// hold was ever looked for: who makes it fills it (FS-REAP-7).
+    ///
     /// # Errors
     /// [`Error::Storage`]; EINVAL when the database has a version of it that this program does not know.
     pub fn ensure_extension(&self, extension: &'static str) -> Result<()> {
-        if !self.has_table(extension)? {
+        let missing = !self.has_table(extension)?;
+        if missing || !self.has_table("ext_registry")? {
+            let listed = self.has_table("ext_orphan")?;
             self.define(schema::EXTENSION_DDL)?;
+            if !listed {
+                self.execute(LIST_NAMELESS, [])?;
+            }
+        }
+        if missing {
             for name in schema::EXTENSIONS {
                 self.execute(REGISTER_EXTENSION, (name, schema::EXTENSION_VERSION))?;
             }
-        } else if !self.has_table("ext_registry")? {
-            self.define(schema::EXTENSION_DDL)?;
         }
         self.execute(REGISTER_EXTENSION, (extension, schema::EXTENSION_VERSION))?;
         match self.extension(extension)? {

@@ -8,6 +8,7 @@ mod caller;
 mod mode;
 mod name;
 mod options;
+pub mod text;
 mod time;
 
 pub use attributes::{Attributes, SetAttributes, SetTime};

@@ -49,10 +49,11 @@ fn help_is_there_for_every_command() {
     shows!("help", help);
     shows!("help-mount", Outcome::of(program().args(["help", "mount"])).answer());
     let codes = Outcome::of(program().args(["exit-codes", "--json"])).json();
-    assert_eq!(codes.as_array().map(Vec::len), Some(10));
+    assert_eq!(codes.as_array().map(Vec::len), Some(11));
     assert_eq!(codes[9], serde_json::json!({ "code": 9, "meaning": "FUSE is not available" }));
+    assert_eq!(codes[10], serde_json::json!({ "code": 10, "meaning": "a check found errors" }));
     shows!("help-exit-codes", Outcome::of(program().args(["help", "exit-codes"])).answer());
-    for command in ["init", "unmount", "kv", "tools", "timeline", "info", "completions", "man"] {
+    for command in ["init", "unmount", "kv", "tools", "timeline", "info", "verify", "completions", "man"] {
         assert!(
             Outcome::of(program().args([command, "--help"])).answer().contains("Usage: agentfs"),
             "{command}"

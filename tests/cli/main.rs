@@ -8,3 +8,4 @@ mod mounts;
 mod program;
 mod refusals;
 mod stores;
+mod verify;

@@ -1,8 +1,10 @@
 //! What other programs have left in a database: damage that stays where it is, and other habits.
 
 use agentfs::Errno;
+use agentfs::store::MountHolder;
+use agentfs::tools::Call;
 use agentfs::types::{Caller, DeviceNumber, FileKind, Ino, Mode, Timestamp};
-use agentfs::vfs::{DirectoryPosition, NodeSpec, RenameFlags, Vfs, WriteFlags};
+use agentfs::vfs::{DirectoryPosition, NodeSpec, RenameFlags, Vfs, WriteFlags, XattrMode};
 
 use crate::common::{Fixture, errno, n};
 
@@ -167,6 +169,63 @@ fn a_sweep_takes_what_has_neither_name_nor_count() {
     // It is not searched a second time.
     fixture.foreign(&format!("UPDATE fs_inode SET nlink = 0 WHERE ino = {damaged}"));
     assert_eq!(fixture.fs.sweep_orphans().unwrap(), 0);
+}
+
+// spec: FS-REAP-8
+#[test]
+fn a_file_that_is_listed_wrongly_outlives_its_last_reference() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    // What a process leaves that removes one of two names where the writer before it counted one.
+    fixture.foreign(&format!(
+        "INSERT INTO ext_orphan (ino) VALUES ({file}); UPDATE fs_inode SET nlink = 0 WHERE ino = {file}"
+    ));
+    fixture.fs.sweep_orphans().unwrap();
+    assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
+    fixture.fs.forget(file, 1);
+    assert_eq!(fixture.lookup(Ino::ROOT, "f").unwrap().ino, file);
+    assert_eq!(fixture.content(file), b"content");
+}
+
+// spec: FS-REAP-7, FMT-4
+#[test]
+fn what_was_never_listed_is_found_by_whoever_makes_the_list() {
+    let root = Caller::root();
+    let holder = MountHolder { pid: 1, host: "host".into(), mountpoint: "/mnt".into(), since: 0 };
+    type Need<'a> = (&'a str, &'a dyn Fn(&Fixture, Ino));
+    let needs: [Need<'_>; 5] = [
+        ("a mount", &|fixture, _| fixture.fs.store().claim_mount(&holder).unwrap()),
+        ("an attribute", &|fixture, large| {
+            fixture.fs.setxattr(&root, large, b"user.a", b"1", XattrMode::Set).unwrap();
+        }),
+        ("a tool call", &|fixture, _| {
+            let call = Call::failed("tool", "no network", Timestamp::EPOCH, Timestamp::EPOCH);
+            fixture.fs.tools().record(&call).unwrap();
+        }),
+        ("an unlink of several steps", &|fixture, _| fixture.unlink(Ino::ROOT, "large").unwrap()),
+        ("a sweep", &|_, _| ()),
+    ];
+    for (what, need) in needs {
+        let fixture = Fixture::with(|options| {
+            options.chunk_size = 512;
+            options.inline_threshold = 0;
+        });
+        let ino = |name: &str, content: &[u8]| fixture.file(Ino::ROOT, name, content).ino;
+        let (large, pending, named) = (ino("large", &[1; 200_000]), ino("pending", b""), ino("named", b""));
+        for table in ["ext_registry", "ext_xattr", "ext_orphan", "ext_mount", "ext_tool_call"] {
+            fixture.foreign(&format!("DROP TABLE {table}"));
+        }
+        fixture.foreign(&format!(
+            "UPDATE fs_inode SET nlink = 0 WHERE ino IN ({pending}, {named}, 1);
+             DELETE FROM fs_dentry WHERE ino = {pending}"
+        ));
+        let fixture = fixture.reopen();
+        need(&fixture, large);
+        assert_eq!(fixture.fs.sweep_orphans().unwrap(), 1, "{what}");
+        assert_eq!(errno(fixture.fs.getattr(pending)), Errno::ENOENT, "{what}");
+        assert!(fixture.lookup(Ino::ROOT, "named").is_ok(), "{what}");
+        assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0, "{what}");
+    }
 }
 
 // spec: FS-LOOKUP-5, FS-NAME-1

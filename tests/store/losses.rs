@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentfs::types::{Caller, Ino};
 use agentfs::vfs::{Vfs, WriteFlags};
-use agentfs::{Errno, Options};
+use agentfs::{AgentFs, Errno, Options};
 
 use crate::common::{Fixture, errno, n};
 
@@ -142,7 +142,7 @@ fn a_barrier_with_nothing_to_do_writes_nothing() {
     fixture.fs.sync().unwrap();
 }
 
-// spec: DUR-6, FS-REAP-1
+// spec: DUR-6, FS-REAP-1, FS-REAP-12
 #[test]
 fn a_file_whose_removal_was_lost_outlives_its_last_reference() {
     let fixture = doomable();
@@ -157,6 +157,22 @@ fn a_file_whose_removal_was_lost_outlives_its_last_reference() {
     // And goes when it is removed again.
     fixture.fs.forget(file, 1);
     fixture.unlink(Ino::ROOT, "f").unwrap();
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+}
+
+// spec: DUR-6, FS-REAP-12
+#[test]
+fn rows_whose_removal_was_lost_go_with_the_next_sweep() {
+    let fixture = doomable();
+    let file = fixture.file(Ino::ROOT, "f", b"content").ino;
+    fixture.unlink(Ino::ROOT, "f").unwrap();
+    fixture.fs.sync().unwrap();
+    fixture.fs.forget(file, 1);
+    assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
+    doom(&fixture);
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.content(file), b"content");
+    assert_eq!(fixture.fs.sweep_orphans().unwrap(), 1);
     assert_eq!(errno(fixture.fs.getattr(file)), Errno::ENOENT);
 }
 
@@ -175,6 +191,29 @@ fn a_lost_number_stays_used_up_also_after_groups_that_make_nothing() {
     }
     let next = fixture.file(Ino::ROOT, "next", b"").ino;
     assert!(next > lost, "{next} may still be known to somebody as the lost file {lost}");
+}
+
+// spec: FMT-9, FS-REAP-12
+#[test]
+fn a_lost_number_that_another_process_is_given_stays_nothing_to_who_still_has_it() {
+    let fixture = doomable();
+    let fs = &fixture.fs;
+    let lost = fixture.file(Ino::ROOT, "lost", b"lost").ino;
+    doom(&fixture);
+    assert_eq!(errno(fs.sync()), Errno::EIO);
+    let other = AgentFs::open(&fixture.path(), &fixture.options).unwrap();
+    let theirs = other.create(&Caller::root(), Ino::ROOT, n("theirs"), 0o644).unwrap().ino;
+    other.write(theirs, 0, b"theirs", WriteFlags::empty()).unwrap();
+    other.sync().unwrap();
+    assert_eq!(theirs, lost, "the case that this is about");
+    assert_eq!(errno(fs.read(lost, 0, 6)), Errno::ENOENT);
+    assert_eq!(errno(fs.write(lost, 0, b"mine", WriteFlags::empty())), Errno::ENOENT);
+    assert_eq!(errno(fixture.lookup(Ino::ROOT, "theirs")), Errno::EIO, "it cannot be told from the lost one");
+    assert_eq!(fixture.names(Ino::ROOT), Vec::<String>::new());
+    fs.forget(lost, 1);
+    assert_eq!(fixture.lookup(Ino::ROOT, "theirs").unwrap().ino, theirs);
+    assert_eq!(fixture.content(theirs), b"theirs");
+    other.close().unwrap();
 }
 
 // spec: DUR-6, FS-REAP-2

@@ -125,7 +125,11 @@ impl FileSystem {
                 return Err(refusal(EPERM, "FS-PERM-9"));
             }
         }
-        let permissions = self.without_set_id(who, inode, true);
+        let nothing = uid.is_none() && gid.is_none();
+        let permissions = match nothing && !self.profile.empty_chown_drops_set_id {
+            true => inode.permissions,
+            false => self.without_set_id(who, inode, true),
+        };
         if permissions != inode.permissions && !self.owns(who, id) {
             return Err(refusal(EPERM, "CALL-6"));
         }
@@ -149,15 +153,15 @@ impl FileSystem {
         (atime, mtime): (TimeChange, TimeChange),
         now: Time,
     ) -> Answer {
+        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
+            return Ok(Expected::done());
+        }
+        let id = self.object(who, object, now)?;
         let invalid =
             |change: &TimeChange| matches!(change, TimeChange::At(time) if time.nanoseconds > 999_999_999);
         if [atime, mtime].iter().any(invalid) {
             return Err(refusal(EINVAL, "FS-ATTR-7"));
         }
-        if (atime, mtime) == (TimeChange::Omit, TimeChange::Omit) {
-            return Ok(Expected::done());
-        }
-        let id = self.object(who, object, now)?;
         self.writable()?;
         if !self.owns(who, id) {
             if (atime, mtime) != (TimeChange::Now, TimeChange::Now) {
@@ -206,7 +210,13 @@ impl FileSystem {
         if size > self.profile.largest_file {
             return Err(refusal(EFBIG, "FS-DATA-6"));
         }
+        let by_path = matches!(object, Object::Path { .. });
+        let same = self.content(id).is_some_and(|content| content.size() == size);
         self.cut(who, id, size, now);
+        if by_path && same && !self.profile.same_size_modifies {
+            let inode = self.inode_mut(id);
+            (inode.mtime, inode.ctime) = (Time::Unknown, Time::Unknown);
+        }
         Ok(Expected::done())
     }
 

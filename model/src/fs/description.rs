@@ -96,7 +96,6 @@ impl FileSystem {
             _ if flags.contains(OpenFlags::DIRECTORY) && kind != FileKind::Directory => Some(ENOTDIR),
             FileKind::Symlink => Some(ELOOP),
             FileKind::Directory if changes => Some(EISDIR),
-            FileKind::Socket => Some(ENXIO),
             _ => None,
         };
         if let Some(errno) = errno {
@@ -108,7 +107,8 @@ impl FileSystem {
         let mut access = AccessMode::empty();
         access.set(AccessMode::READ, flags.contains(OpenFlags::READ));
         access.set(AccessMode::WRITE, changes);
-        self.may(who, inode, access).map_err(|_| refusal(EACCES, "FS-OPEN-2"))
+        self.may(who, inode, access).map_err(|_| refusal(EACCES, "FS-OPEN-2"))?;
+        if kind == FileKind::Socket { Err(refusal(ENXIO, "CALL-4")) } else { Ok(()) }
     }
 
     /// FS-OPEN-3.
@@ -145,7 +145,7 @@ impl FileSystem {
         if offset.is_none() {
             self.description_mut(who, handle).offset += found.len() as u64;
         }
-        if length > 0 {
+        if length > 0 || self.profile.empty_read_accesses {
             self.accessed(inode, now);
         }
         Ok(Expected::Exactly(Outcome::Data(Bytes(found))))

@@ -74,8 +74,12 @@ impl FileSystem {
         let returned: BTreeSet<EntryId> = listing.returned.iter().copied().collect();
         let began = listing.began.unwrap_or_default();
         let (mut due, mut possible) = (Vec::new(), Vec::new());
-        for (name, dentry) in entries.filter(|(_, dentry)| !returned.contains(&dentry.id)) {
-            let list = if dentry.id < began { &mut due } else { &mut possible };
+        for (name, dentry) in entries {
+            let again = returned.contains(&dentry.id);
+            if again && self.profile.stable_positions {
+                continue;
+            }
+            let list = if !again && dentry.id < began { &mut due } else { &mut possible };
             list.push(pattern(name, dentry.inode));
         }
         EntriesPattern { due, possible, most: count, ordered: false }

@@ -41,7 +41,12 @@ impl FileSystem {
         if end > self.profile.largest_file {
             return Err(refusal(EFBIG, "FS-ALLOC-8"));
         }
-        self.shift_allowed(inode, mode, (offset, length))?;
+        if let Err(refused) = self.mode_allowed(inode, mode, (offset, length)) {
+            if refused.errno == EINVAL && self.profile.refused_shift_modifies {
+                self.content_changed(who, inode, now);
+            }
+            return Err(refused);
+        }
         self.content_changed(who, inode, now);
         let layout = self.layout();
         let Node::Regular(content) = &mut self.inode_mut(inode).node else {
@@ -63,8 +68,11 @@ impl FileSystem {
         Ok(Expected::done())
     }
 
-    /// FS-ALLOC-8, what is special of collapse and insert.
-    fn shift_allowed(&self, inode: InodeId, mode: FallocateMode, (offset, length): (u64, u64)) -> Answer<()> {
+    /// FS-ALLOC-8, what is special of collapse and insert, and modes that the profile says are not provided.
+    fn mode_allowed(&self, inode: InodeId, mode: FallocateMode, (offset, length): (u64, u64)) -> Answer<()> {
+        if mode.contains(FallocateMode::ZERO_RANGE) && !self.profile.zero_range {
+            return Err(refusal(EOPNOTSUPP, "FS-ALLOC-6"));
+        }
         let collapse = mode.contains(FallocateMode::COLLAPSE_RANGE);
         if !collapse && !mode.contains(FallocateMode::INSERT_RANGE) {
             return Ok(());

@@ -36,6 +36,9 @@ pub struct Alphabet {
     pub sizes: Vec<u64>,
     /// Offsets and sizes at the limits, drawn rarely.
     pub limits: Vec<u64>,
+    /// The most bytes that fallocate asks for. A file system that takes the room at once would fill the disk; and before the
+    /// kernel asks a FUSE file system, it has set the times, also when there is no room.
+    pub largest_allocation: u64,
     /// Names of extended attributes.
     pub attributes: Vec<Bytes>,
     /// Names of extended attributes that are refused for their form.
@@ -86,6 +89,7 @@ impl Alphabet {
                 0, 1, 15, 16, 17, 511, 512, 513, 4095, 4096, 4097, 65535, 65536, 65537, 131_072, 200_000,
             ],
             limits: vec![1 << 40, i64::MAX as u64 - 1, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX],
+            largest_allocation: u64::MAX,
             attributes: bytes(&["user.a", "user.b", "trusted.a", "security.a", "system.a", "other.a"]),
             odd_attributes: [&b"user."[..], b"", b"user.\xff", &[b'n'; 256]].map(Bytes::from).to_vec(),
             value_lengths: vec![1, 0, 100, 300, 65536, 1, 65537],
@@ -110,6 +114,7 @@ impl Alphabet {
             profile: Profile::mount(),
             absolute_targets: false,
             read_only: false,
+            largest_allocation: 1 << 20,
             without: vec![Kind::Reopen, Kind::Crash],
             ..Self::library()
         }

@@ -193,6 +193,11 @@ impl Drawing<'_> {
             } else {
                 (drawing.offset(drawing.inode(handle)), drawing.offset(None))
             };
+            // What no file can have is refused before any room is taken.
+            let most = drawing.scene.alphabet.largest_allocation;
+            let possible = offset.checked_add(length).is_some_and(|end| end <= 1 << 62);
+            let (offset, length) =
+                if possible { (offset.min(most), length.min(most)) } else { (offset, length) };
             Operation::Fallocate { handle, mode, offset, length }
         };
         self.change_content(fallocate)

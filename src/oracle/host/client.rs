@@ -90,6 +90,10 @@ impl Client {
                 done("entering the directory", self.enter(directory, credentials.as_ref()))
             }
             Request::Leave => done("leaving the directory", self.leave()),
+            // Outside, this would be the machine's own root.
+            Request::Empty(_) | Request::Observe if self.inside.is_none() => {
+                Reply::Errno { doing: "finding the directory".into(), number: 0 }
+            }
             Request::Empty(root) => {
                 let before = clock::before();
                 match observe::empty(root) {
@@ -127,6 +131,10 @@ impl Client {
         let root = rustix::fs::openat(CWD, directory, how, Mode::empty())?;
         rustix::process::fchdir(&root)?;
         rustix::process::chroot(".")?;
+        let [entered, expected] = [rustix::fs::stat("/")?, rustix::fs::fstat(&root)?];
+        if (entered.st_dev, entered.st_ino) != (expected.st_dev, expected.st_ino) {
+            return Err(io::Error::other("the directory did not become the root"));
+        }
         match (credentials, self.own) {
             (Some(credentials), None) => become_user(credentials)?,
             (Some(_), Some(_)) => hold_capabilities(false)?,

@@ -46,8 +46,8 @@ impl Argument<'_> {
     fn register(&mut self) -> i64 {
         match self {
             Number(number) => *number,
-            Text(text) => text.as_ptr().addr() as i64,
-            Input(bytes) => bytes.as_ptr().addr() as i64,
+            Text(text) => text.as_ptr().expose_provenance() as i64,
+            Input(bytes) => bytes.as_ptr().expose_provenance() as i64,
             Output(bytes) => bytes.as_mut_ptr().expose_provenance() as i64,
             Structure(address) => address.expose_provenance() as i64,
             Null => 0,
@@ -260,9 +260,14 @@ pub(super) fn readlinkat(at: Descriptor, path: &CStr, buffer: &mut [u8]) -> Resu
     Ok(call(libc::SYS_readlinkat, [descriptor(at), Text(path), Output(buffer), length])? as usize)
 }
 
+/// A directory that has been removed has no entries. The kernel says ENOENT; that it is the end is what readdir(3) makes
+/// of it.
 pub(super) fn getdents64(directory: Descriptor, buffer: &mut [u8]) -> Result<usize> {
     let length = length(buffer);
-    Ok(call(libc::SYS_getdents64, [descriptor(directory), Output(buffer), length])? as usize)
+    match call(libc::SYS_getdents64, [descriptor(directory), Output(buffer), length]) {
+        Err(Refused(libc::ENOENT)) => Ok(0),
+        answered => Ok(answered? as usize),
+    }
 }
 
 /// What a call about extended attributes concerns.

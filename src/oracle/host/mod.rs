@@ -22,10 +22,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use agentfs_model::bytes::Bytes;
-use agentfs_model::call::{Call, Operation};
+use agentfs_model::call::{Call, OpenFlags, Operation, Place};
 use agentfs_model::outcome::Outcome;
 use agentfs_model::trace::Setting;
-use agentfs_model::values::{Credentials, FileKind, Timestamp};
+use agentfs_model::values::{Credentials, FileKind, Handle, Timestamp};
 
 use super::clock;
 use super::conversation::{Conversation, shown};
@@ -214,6 +214,15 @@ impl HostDirectory {
         let limit = self.limit;
         let keeper = self.keeper.as_mut().ok_or(Problem::NotBegun)?;
         let between = keeper.have(&Request::Empty(setting.root), limit)?;
+        if self.lifecycle.is_served() {
+            // What it begins with must outlive a crash.
+            let (handle, path) = (Handle(0), Place::from("/"));
+            let open =
+                Operation::Open { path, flags: OpenFlags::READ | OpenFlags::DIRECTORY, mode: 0, handle };
+            for operation in [open, Operation::Fsync { handle }, Operation::Close { handle }] {
+                keeper.ask(&Request::Call { operation, devices: false }, limit)?;
+            }
+        }
         for client in self.clients.iter_mut().take(self.processes.len()) {
             let operation = Operation::Umask { mask: FIRST_UMASK };
             client.ask(&Request::Call { operation, devices: false }, limit)?;
