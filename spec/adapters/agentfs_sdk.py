@@ -106,26 +106,14 @@ def to_flags(text):
     return {flag.strip() for flag in text.split("|")}
 
 
-def path_of(place):
-    """The SDK's path: text, from the root."""
-    if isinstance(place, dict) and "at" in place:
-        raise Unsupported("no paths from an open directory")
-    if isinstance(place, dict) and "path" in place:
-        return path_of(place["path"])
-    try:
-        return to_bytes(place).decode()
-    except UnicodeDecodeError:
-        raise Unsupported("a path is a str: it must be UTF-8") from None
-
-
 class Adapter:
     """The SDK, as what the protocol drives."""
 
     OPERATIONS = ("open close read pread write pwrite truncate copy_file_range stat access mkdir rmdir unlink rename "
                   "readdir seekdir reopen").split()
 
-    def __init__(self, database, existing):
-        self.database, self.existing = database, existing
+    def __init__(self, database, existing, plain):
+        self.database, self.existing, self.plain = database, existing, plain
         self.clock = Clock()
         agentfs_sdk.filesystem.time = types.SimpleNamespace(time=self.clock.time)
         self.agent, self.fs = None, None
@@ -168,7 +156,20 @@ class Adapter:
             raise Unsupported("no callers: everything is done as user 0")
         return await getattr(self, step["op"])(step)
 
-    # Handles.
+    # Paths and handles.
+
+    def text(self, place):
+        """The SDK's path: text, from the root."""
+        if isinstance(place, dict) and "at" in place:
+            raise Unsupported("no paths from an open directory")
+        try:
+            path = to_bytes(place).decode()
+        except UnicodeDecodeError:
+            raise Unsupported("a path is a str: it must be UTF-8") from None
+        names = path.removeprefix("/").split("/")
+        if self.plain and path != "/" and any(name in ("", ".", "..") or len(name) > 255 for name in names):
+            raise Unsupported("not a plain path (--plain)")
+        return path
 
     def key(self, step, name="handle"):
         return step.get("by", 0), step[name]
@@ -187,7 +188,7 @@ class Adapter:
         return handle
 
     async def open(self, step):
-        path, flags, key = path_of(step["path"]), to_flags(step["flags"]), self.key(step)
+        path, flags, key = self.text(step["path"]), to_flags(step["flags"]), self.key(step)
         if "EXCLUSIVE" in flags:
             raise Unsupported("no exclusive creation")
         if {"CREATE", "DIRECTORY"} <= flags:
@@ -279,7 +280,7 @@ class Adapter:
 
     async def path(self, step, needs=None):
         """The path of what is given by path or by handle."""
-        return path_of(step["path"]) if "path" in step else (await self.of(step, needs)).path
+        return self.text(step["path"]) if "path" in step else (await self.of(step, needs)).path
 
     async def stat(self, step):
         stats = await self.fs.stat(await self.path(step))
@@ -293,7 +294,7 @@ class Adapter:
     async def access(self, step):
         if step["mode"]:
             raise Unsupported("access asks only whether the path is there")
-        await self.fs.access(path_of(step["path"]))
+        await self.fs.access(self.text(step["path"]))
         return "done"
 
     # Names.
@@ -301,21 +302,21 @@ class Adapter:
     async def mkdir(self, step):
         if step["mode"] & ~0o022 != 0o755:
             raise Unsupported("mkdir takes no mode")
-        await self.fs.mkdir(path_of(step["path"]))
+        await self.fs.mkdir(self.text(step["path"]))
         return "done"
 
     async def rmdir(self, step):
-        await self.fs.rmdir(path_of(step["path"]))
+        await self.fs.rmdir(self.text(step["path"]))
         return "done"
 
     async def unlink(self, step):
-        await self.fs.unlink(path_of(step["path"]))
+        await self.fs.unlink(self.text(step["path"]))
         return "done"
 
     async def rename(self, step):
         if step.get("flags"):
             raise Unsupported("rename takes no flags")
-        await self.fs.rename(path_of(step["from"]), path_of(step["to"]))
+        await self.fs.rename(self.text(step["from"]), self.text(step["to"]))
         return "done"
 
     async def readdir(self, step):
@@ -387,13 +388,15 @@ def main():
     parser.add_argument("--existing", action="store_true", help="take the database as it is; the SDK writes to it")
     parser.add_argument("--without", metavar="OPERATION", action="append", default=[], help="do as if the SDK did not have "
                         "it, so that what it does there hides nothing else; may be repeated")
+    parser.add_argument("--plain", action="store_true", help="do as if the SDK took only paths without empty names, dots and "
+                        "names that are too long, for the same reason")
     arguments = parser.parse_args()
     if arguments.existing and not arguments.database:
         parser.error("--existing needs --database")
     operations = [name for name in Adapter.OPERATIONS if name not in arguments.without]
     with tempfile.TemporaryDirectory(prefix="agentfs-sdk-") as scratch:
         database = arguments.database or os.path.join(scratch, "trace.db")
-        asyncio.run(serve(Adapter(database, arguments.existing), operations))
+        asyncio.run(serve(Adapter(database, arguments.existing, arguments.plain), operations))
 
 
 if __name__ == "__main__":
