@@ -5,6 +5,7 @@
 //! read here, once, and go down as values. No file-system rule is decided here.
 
 mod completions;
+mod conform;
 mod daemon;
 mod database;
 mod exit;
@@ -16,6 +17,7 @@ mod man;
 mod mount;
 mod mount_helper;
 mod mount_settings;
+mod oracle;
 mod oracle_client;
 mod output;
 mod target;
@@ -63,6 +65,8 @@ enum Command {
     Tools(tools::Tools),
     Timeline(timeline::Timeline),
     Info(info::Info),
+    Oracle(oracle::Oracle),
+    Conform(conform::Conform),
     Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
@@ -156,6 +160,8 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tools(command) => command.run(&mut output),
         Command::Timeline(command) => command.run(&mut output),
         Command::Info(command) => command.run(&mut output),
+        Command::Oracle(command) => command.run(&mut output),
+        Command::Conform(command) => command.run(&mut output),
         Command::Verify(command) => command.run(&mut output),
         Command::Completions(command) => command.run(&mut output),
         Command::Man(command) => command.run(&mut output),

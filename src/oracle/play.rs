@@ -1,8 +1,7 @@
 //! Plays a trace on an implementation: one that is given, or one that is drawn while it is played.
 //!
 //! A drawn trace is a script whose drafts are pointed at what is there in the model at that moment; what is called becomes
-//! the trace, so that a failure can be run again without the script. Keeps ORA-24 (what a play ends with) and ORA-25 (the
-//! trace's clock).
+//! the trace, so that a failure can be run again without the script (ORA-26).
 
 use std::collections::VecDeque;
 

@@ -65,13 +65,26 @@ pub fn search(
     search: &Search,
     mut progress: impl FnMut(u32),
 ) -> Findings {
+    search_while(alphabet, implementation, search, |case, _| {
+        progress(case);
+        true
+    })
+}
+
+/// As [`search()`]; `goes_on` hears the number of every trace before it begins and what was found so far, and says whether
+/// it shall.
+pub fn search_while(
+    alphabet: &Alphabet,
+    implementation: &mut dyn Implementation,
+    search: &Search,
+    mut goes_on: impl FnMut(u32, &Findings) -> bool,
+) -> Findings {
     let mut findings = Findings::default();
     let strategy = scripts(alphabet, 1..=search.length);
     for case in 0..search.cases {
-        if search.until.is_some_and(|until| Instant::now() >= until) {
+        if search.until.is_some_and(|until| Instant::now() >= until) || !goes_on(case, &findings) {
             break;
         }
-        progress(case);
         let mut runner = runner(search.seed, case);
         let Ok(mut tree) = strategy.new_tree(&mut runner) else {
             unreachable!("no value of a script is rejected")

@@ -47,7 +47,7 @@ impl Picks<'_> {
 }
 
 macro_rules! kinds {
-    ($($name:ident $weight:literal $doc:literal;)*) => {
+    ($($name:ident $operation:literal $weight:literal $doc:literal;)*) => {
         /// Which operation a draft becomes, the simplest first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Kind {
@@ -57,48 +57,56 @@ macro_rules! kinds {
         impl Kind {
             /// Every one, with its weight.
             pub const WEIGHTS: &'static [(usize, Self)] = &[$(($weight, Self::$name),)*];
+
+            /// The name of the operation that it becomes, as in a trace.
+            #[must_use]
+            pub const fn operation(self) -> &'static str {
+                match self {
+                    $(Self::$name => $operation,)*
+                }
+            }
         }
     };
 }
 
 kinds! {
-    Stat 60 "By path or by handle.";
-    Mkdir 70 "Mostly a name that is free.";
-    Open 110 "Creating, truncating, reading, of whatever there is.";
-    Close 50 "Whatever is open.";
-    Write 50 "Where the handle is.";
-    Pwrite 55 "Somewhere.";
-    Read 35 "Where the handle is.";
-    Pread 45 "Somewhere.";
-    Unlink 65 "Mostly what is no directory.";
-    Rmdir 45 "Mostly a directory.";
-    Rename 100 "Mostly onto something.";
-    Link 45 "By path.";
-    Symlink 40 "To what is there, to itself, to nothing.";
-    Truncate 45 "By path or by handle.";
-    Chmod 55 "With all twelve bits.";
-    Chown 45 "Of one id or both.";
-    Utimens 40 "To now, to some time, not at all.";
-    Readdir 60 "A few entries, or all.";
-    Seekdir 12 "Back to where the listing has been.";
-    Access 25 "For every mask.";
-    Readlink 18 "Mostly a symlink.";
-    Seek 35 "With every whence.";
-    Fallocate 45 "With every mode.";
-    CopyFileRange 30 "Between two files, or within one.";
-    Mknod 35 "Every kind.";
-    LinkHandle 25 "A second name for what is open.";
-    Setxattr 60 "With every mode.";
-    Getxattr 25 "By path or by handle.";
-    Listxattr 15 "By path or by handle.";
-    Removexattr 20 "By path or by handle.";
-    Umask 10 "A few masks.";
-    Fsync 10 "Whatever is open.";
-    Fdatasync 6 "Whatever is open.";
-    Sync 5 "All of it.";
-    Statfs 5 "Of the file system.";
-    Reopen 12 "Close in good order and open again.";
-    Crash 6 "Kill and open again.";
+    Stat "stat" 60 "By path or by handle.";
+    Mkdir "mkdir" 70 "Mostly a name that is free.";
+    Open "open" 110 "Creating, truncating, reading, of whatever there is.";
+    Close "close" 50 "Whatever is open.";
+    Write "write" 50 "Where the handle is.";
+    Pwrite "pwrite" 55 "Somewhere.";
+    Read "read" 35 "Where the handle is.";
+    Pread "pread" 45 "Somewhere.";
+    Unlink "unlink" 65 "Mostly what is no directory.";
+    Rmdir "rmdir" 45 "Mostly a directory.";
+    Rename "rename" 100 "Mostly onto something.";
+    Link "link" 45 "By path.";
+    Symlink "symlink" 40 "To what is there, to itself, to nothing.";
+    Truncate "truncate" 45 "By path or by handle.";
+    Chmod "chmod" 55 "With all twelve bits.";
+    Chown "chown" 45 "Of one id or both.";
+    Utimens "utimens" 40 "To now, to some time, not at all.";
+    Readdir "readdir" 60 "A few entries, or all.";
+    Seekdir "seekdir" 12 "Back to where the listing has been.";
+    Access "access" 25 "For every mask.";
+    Readlink "readlink" 18 "Mostly a symlink.";
+    Seek "seek" 35 "With every whence.";
+    Fallocate "fallocate" 45 "With every mode.";
+    CopyFileRange "copy_file_range" 30 "Between two files, or within one.";
+    Mknod "mknod" 35 "Every kind.";
+    LinkHandle "link_handle" 25 "A second name for what is open.";
+    Setxattr "setxattr" 60 "With every mode.";
+    Getxattr "getxattr" 25 "By path or by handle.";
+    Listxattr "listxattr" 15 "By path or by handle.";
+    Removexattr "removexattr" 20 "By path or by handle.";
+    Umask "umask" 10 "A few masks.";
+    Fsync "fsync" 10 "Whatever is open.";
+    Fdatasync "fdatasync" 6 "Whatever is open.";
+    Sync "sync" 5 "All of it.";
+    Statfs "statfs" 5 "Of the file system.";
+    Reopen "reopen" 12 "Close in good order and open again.";
+    Crash "crash" 6 "Kill and open again.";
 }
 
 /// What operations are about.

@@ -1,7 +1,7 @@
 //! A state in which the implementation can be, given what it has answered.
 //!
 //! Mostly there is one. Where the model allows one answer from two states, and after a crash, which may have lost what
-//! was not yet safe (DUR-1), there are several, until later answers rule the others out.
+//! was not yet safe (DUR-1, ORA-25), there are several, until later answers rule the others out.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::answer::{self, Context};
 use super::causes::{Cause, Causes};
 use super::clock::Clock;
 use super::divergence::Difference;
+use super::example::example;
 use super::identity::Identities;
 use super::status::SeenTimes;
 use super::tree;
@@ -106,6 +107,17 @@ impl Candidate {
             }
         }
         Ok(judgement)
+    }
+
+    /// Moves along the first branch, as if what it expects had been answered. Learns nothing of numbers and times.
+    pub(super) fn assume(&mut self, call: &Call, now: Time) -> Result<(), Inadmissible> {
+        if let Some(branch) = self.model.step(now, call)?.into_iter().next() {
+            let outcome = example(&branch.allowed.expected);
+            self.model = Arc::new(branch.settle(&outcome));
+            self.identities.retain(&self.model);
+            self.unsafe_since.push(Arc::clone(&self.model));
+        }
+        Ok(())
     }
 
     fn follow(&self, branch: Branch, step: u32, call: &Call, seen: &Outcome) -> Self {

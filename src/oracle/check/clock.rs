@@ -1,5 +1,6 @@
 //! What is known of the clock: the time of a step, or the window in which it lies (ORA-21).
 
+use agentfs_model::trace::Step;
 use agentfs_model::values::{Time, Timestamp};
 
 /// When something happened.
@@ -11,6 +12,19 @@ pub enum Moment {
     Between(Timestamp, Timestamp),
     /// Nobody wrote it down.
     Unknown,
+}
+
+impl Moment {
+    /// When a step happened, as far as its trace says.
+    #[must_use]
+    pub fn of(step: &Step) -> Self {
+        // Who says when it was has a clock of its own.
+        match (step.between, step.now) {
+            (Some((before, after)), _) => Self::Between(before, after),
+            (None, Some(now)) => Self::At(now),
+            (None, None) => Self::Unknown,
+        }
+    }
 }
 
 /// The moments of the steps so far.

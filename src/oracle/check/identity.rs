@@ -1,6 +1,6 @@
 //! Which number of the implementation stands for which inode of the model.
 //!
-//! Keeps FMT-9 and FS-RENAME-8: two inodes never have one number, an inode never gets another one, and a number of an
+//! Keeps ORA-24, and with it FMT-9 and FS-RENAME-8: two inodes never have one number, an inode never gets another one, and a number of an
 //! inode that is gone comes again only where the profile says so.
 
 use std::collections::BTreeMap;

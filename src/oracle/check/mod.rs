@@ -12,6 +12,7 @@ mod candidate;
 mod causes;
 mod clock;
 mod divergence;
+mod example;
 mod identity;
 mod status;
 mod tree;
@@ -27,6 +28,7 @@ use agentfs_model::trace::Setting;
 pub use agentfs_model::coverage::{Coverage, Pair, listed};
 pub use clock::Moment;
 pub use divergence::{Difference, Divergence};
+pub use example::example;
 
 use super::tree::Tree;
 use candidate::Candidate;
@@ -129,6 +131,23 @@ impl Checker {
                 }
             }
         }
+        Ok(allowed)
+    }
+
+    /// The next step, with no answer known: the state moves along the first branch. What the call may answer.
+    ///
+    /// # Errors
+    /// When no program could make the call.
+    pub fn assume(&mut self, call: &Call, moment: Moment) -> Result<Vec<Allowed>, Inadmissible> {
+        let allowed = self.allowed(call, moment)?;
+        let now = self.clock.next(moment);
+        self.step += 1;
+        let mut candidates = self.before(call);
+        candidates.truncate(1);
+        for candidate in &mut candidates {
+            candidate.assume(call, now)?;
+        }
+        self.candidates = candidates;
         Ok(allowed)
     }
 
