@@ -2,6 +2,7 @@
 
 mod cargo;
 mod fio;
+mod foreign;
 pub mod format;
 mod fsbench;
 mod fsx;
@@ -51,6 +52,7 @@ pub const GATES: &[Gate] = &[
     cargo::GATE,
     python::GATE,
     npm::GATE,
+    foreign::GATE,
     mutants::GATE,
     fsbench::GATE,
 ];

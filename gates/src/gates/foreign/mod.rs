@@ -71,7 +71,8 @@ fn run(arena: &Arena, report: &mut Report) -> Result<()> {
     compare(report, &documented, &seen);
     let guide = fs::read_to_string(own_file("../docs/FOREIGN.md"))?;
     for cause in &documented.causes {
-        report.check(cause, guide.contains(cause.as_str()), || "does not stand in docs/FOREIGN.md".to_owned());
+        report
+            .check(cause, guide.contains(cause.as_str()), || "does not stand in docs/FOREIGN.md".to_owned());
     }
     databases::check(arena, report)
 }
@@ -98,8 +99,9 @@ fn conform(arena: &Arena, report: &mut Report, run: &Run, seen: &mut Seen) -> Re
     let program = Program::new(arena.agentfs()?).args(["conform", "--json", "--exec", &command]);
     let program = program.args(["--profile", run.profile, "--seed", SEED, "--random", &random.to_string()]);
     let finished = program.timeout(Duration::from_secs(30 * 60)).run()?;
-    let found: Value = serde_json::from_str(&finished.stdout)
-        .with_context(|| format!("`{}` {}{}", finished.line, finished.describe_status(), finished.last_words()))?;
+    let found: Value = serde_json::from_str(&finished.stdout).with_context(|| {
+        format!("`{}` {}{}", finished.line, finished.describe_status(), finished.last_words())
+    })?;
     ensure!(found["name"] == "agentfs-sdk 0.6.4", "another implementation answers: {}", found["name"]);
     ensure!(found["not_run"] == 0, "it did not answer every vector");
     report.note(format_args!("vectors {}, random traces {}", found["vectors"], found["random"]));
@@ -141,7 +143,8 @@ fn kinds(finding: &Value) -> Result<Vec<String>> {
         } else {
             let subject = subject.split(' ').next().unwrap_or_default();
             // "... since step 3 (write)"
-            let cause = allowed.rsplit_once(" since step ").and_then(|(_, step)| step.split(['(', ')']).nth(1));
+            let cause =
+                allowed.rsplit_once(" since step ").and_then(|(_, step)| step.split(['(', ')']).nth(1));
             let cause = cause.map(|cause| format!(" since {cause}")).unwrap_or_default();
             format!("{operation}: {subject}{cause} ({rule})")
         })
@@ -151,7 +154,11 @@ fn kinds(finding: &Value) -> Result<Vec<String>> {
 
 /// An answer without what is in it: names, numbers, bytes.
 fn brief(answer: &str) -> &str {
-    answer.split(['"', '[', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next().unwrap_or_default().trim()
+    answer
+        .split(['"', '[', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+        .next()
+        .unwrap_or_default()
+        .trim()
 }
 
 impl Documented {
@@ -165,7 +172,10 @@ impl Documented {
             }
             ensure!(!documented.causes.is_empty(), "`{line}` stands below no cause");
             let (word, kind) = line.split_once(' ').with_context(|| format!("`{line}` is no kind"))?;
-            ensure!(matches!(word, "vectors" | "random"), "`{line}` is neither of vectors nor of random traces");
+            ensure!(
+                matches!(word, "vectors" | "random"),
+                "`{line}` is neither of vectors nor of random traces"
+            );
             let twice = documented.kinds.insert(kind.to_owned(), word == "vectors").is_some();
             ensure!(!twice, "`{kind}` stands twice");
         }
@@ -190,7 +200,8 @@ fn compare(report: &mut Report, documented: &Documented, seen: &Seen) {
             None => report.fail(kind, format_args!("is new, in {times} random traces")),
         }
     }
-    for (kind, _) in documented.kinds.iter().filter(|(kind, of_vectors)| **of_vectors && !seen.vectors.contains_key(*kind))
+    for (kind, _) in
+        documented.kinds.iter().filter(|(kind, of_vectors)| **of_vectors && !seen.vectors.contains_key(*kind))
     {
         report.fail(kind, "is documented, and no vector shows it any more");
     }
@@ -213,9 +224,16 @@ mod tests {
     #[test]
     fn a_kind_says_what_differs_and_since_what_without_names_and_numbers() {
         let of = |one: Value| kinds(&finding(&[], &json!([one]))).unwrap();
-        let ctime = difference("ctime", "1796079032+0ns", "from 1+0ns to 1+0ns, the time of step 2 since step 2 (write)");
+        let ctime = difference(
+            "ctime",
+            "1796079032+0ns",
+            "from 1+0ns to 1+0ns, the time of step 2 since step 2 (write)",
+        );
         assert_eq!(of(ctime), ["stat: ctime since write (FS-TIME-3)"]);
-        assert_eq!(of(difference("answer", "answered success", "EBUSY")), ["stat: success for EBUSY (FS-TIME-3)"]);
+        assert_eq!(
+            of(difference("answer", "answered success", "EBUSY")),
+            ["stat: success for EBUSY (FS-TIME-3)"]
+        );
         assert_eq!(
             of(difference("answer", "answered the data \"x\"", "17 bytes")),
             ["stat: the data for  (FS-TIME-3)"]
