@@ -8,8 +8,11 @@
 //! full or broken, and what a call costs.
 
 mod attributes;
+mod canonical;
 mod content;
 mod create;
+#[cfg(feature = "check")]
+mod damage;
 mod description;
 mod dispatch;
 mod invariant;
@@ -33,7 +36,7 @@ use crate::profile::Profile;
 use crate::trace::Setting;
 use crate::values::{Credentials, FileKind, Handle, InodeId, ProcessId, Time};
 
-pub use content::Content;
+pub use content::{Content, Layout};
 pub use invariant::Violation;
 pub use tree::{Object, ObjectContent};
 
@@ -255,6 +258,7 @@ impl FileSystem {
                 (Expected::Exactly(Outcome::Error(errno)), vec![RuleId::Borrowed(rule)])
             }
         };
+        next.note_departures();
         next.release();
         let branch =
             |expected, rules, next| Branch { allowed: Allowed { expected, rules }, next, call: call.clone() };
