@@ -153,7 +153,7 @@ pub struct EntriesPattern {
     pub possible: Vec<EntryPattern>,
     /// At most so many in this call. At least one while any is due.
     pub most: u32,
-    /// The entries are returned in exactly the order of `due`, as many as `most` allows.
+    /// Those of `due` that are returned are the first of them, in their order.
     pub ordered: bool,
 }
 

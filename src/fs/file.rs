@@ -1,6 +1,6 @@
 //! Reading and writing the content of regular files, and what else changes it.
 //!
-//! Keeps FS-OPEN-1 to FS-OPEN-3, FS-PERM-13, FS-TIME-7, and FS-DATA, FS-ALLOC, FS-SEEK and FS-COPY as far as they
+//! Keeps FS-OPEN-1 to FS-OPEN-3, FS-PERM-13, FS-TIME-7, FS-XATTR-11, and FS-DATA, FS-ALLOC, FS-SEEK and FS-COPY as far as they
 //! concern who may, when and with which times; how bytes are stored is in `content` and `extent`.
 
 use super::extent::copy_range;
@@ -66,13 +66,15 @@ impl Operation<'_> {
             inode.mode = mode;
             inode.store_attributes(self.session)?;
         }
-        self.remove_capabilities(inode)
+        Ok(())
     }
 
+    /// What comes with every change of content, whoever makes it.
     fn changed(&mut self, inode: &Inode, keep_times: bool) -> Result<()> {
         if !keep_times {
             Inode::touch_content(self.session, inode.ino, self.now)?;
         }
+        self.remove_capabilities(inode)?;
         self.state.touch([inode.ino]);
         Ok(())
     }

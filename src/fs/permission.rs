@@ -69,17 +69,16 @@ pub(super) fn without_set_id(caller: &Caller, inode: &Inode) -> Mode {
 
 /// Mode and group of what `caller` makes in `directory`.
 pub(super) fn inherit(caller: &Caller, directory: &Inode, kind: FileKind, permissions: u32) -> (Mode, Gid) {
-    let mut permissions = permissions & !caller.umask;
+    let kept = !caller.umask;
     if directory.mode.permissions() & Mode::SET_GID == 0 {
-        return (Mode::new(kind, permissions), caller.gid);
+        return (Mode::new(kind, permissions & kept), caller.gid);
     }
-    if kind == FileKind::Directory {
-        permissions |= Mode::SET_GID;
-    } else if permissions & 0o2010 == 0o2010
-        && !caller.is_unrestricted()
-        && !caller.is_in_group(directory.gid)
-    {
-        permissions &= !Mode::SET_GID;
-    }
+    let foreign = !caller.is_unrestricted() && !caller.is_in_group(directory.gid);
+    let permissions = match kind {
+        FileKind::Directory => (permissions & kept) | Mode::SET_GID,
+        // What is asked for counts, not what the umask leaves of it.
+        _ if permissions & 0o2010 == 0o2010 && foreign => permissions & kept & !Mode::SET_GID,
+        _ => permissions & kept,
+    };
     (Mode::new(kind, permissions), directory.gid)
 }

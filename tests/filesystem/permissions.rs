@@ -114,6 +114,8 @@ fn owner_group_and_umask_of_what_is_made() {
     };
     assert_eq!(make(&open(vec![]), "stranger", 0o2755), 0o755);
     assert_eq!(make(&open(vec![]), "no-execution", 0o2745), 0o2745);
+    // What is asked for decides, also where the umask takes the execution away.
+    assert_eq!(make(&caller, "masked", 0o2755), 0o700);
     assert_eq!(make(&open(vec![Gid(50)]), "member", 0o2755), 0o2755);
     assert_eq!(make(&Caller::root(), "root", 0o2755), 0o2755);
     assert_eq!(make(&Caller::authorized(10, 20), "authorized", 0o2755), 0o2755);
@@ -194,7 +196,7 @@ fn owners_and_groups_are_given_away_by_user_0_alone() {
 
 // spec: FS-PERM-12, FS-PERM-13, FS-PERM-16, FS-XATTR-11
 #[test]
-fn changed_content_drops_set_id_bits_where_somebody_unprivileged_changes_it() {
+fn changed_content_drops_capabilities_and_set_id_bits_where_somebody_unprivileged_changes_it() {
     let fixture = Fixture::new();
     let fs = &fixture.fs;
     let file = owned(&fixture, 0o6777);
@@ -205,12 +207,28 @@ fn changed_content_drops_set_id_bits_where_somebody_unprivileged_changes_it() {
         fs.setxattr(&Caller::root(), file, cap, b"cap", XattrMode::Set).unwrap();
     };
     let left = || (bits(fixture.stat(file)), fs.getxattr(&Caller::root(), file, cap).is_ok());
+    let done = |_: u64| ();
+    let refused = FallocateMode::COLLAPSE_RANGE;
+    let kept: [&dyn Fn(); 3] = [
+        &|| done(fs.write(file, 0, b"", WriteFlags::CLEAR_SET_ID).unwrap()),
+        &|| done(fs.copy_file_range(source, 6, file, 0, 6).unwrap()),
+        &|| assert!(fs.fallocate(file, 1, 1, refused).is_err()),
+    ];
     arm();
-    fs.write(file, 0, b"x", WriteFlags::empty()).unwrap();
-    fs.write(file, 0, b"", WriteFlags::CLEAR_SET_ID).unwrap();
-    fs.fallocate(file, 0, 100, FallocateMode::empty()).unwrap();
-    fs.copy_file_range(source, 0, file, 0, 6).unwrap();
-    assert_eq!(left(), (0o6777, true));
+    kept.iter().for_each(|change| change());
+    assert_eq!(left(), (0o6777, true), "nothing has changed");
+    let by_root: [&dyn Fn(); 4] = [
+        &|| done(fs.write(file, 0, b"x", WriteFlags::empty()).unwrap()),
+        &|| done(fs.write(file, 0, b"x", WriteFlags::KEEP_TIMES).unwrap()),
+        &|| fs.fallocate(file, 0, 100, FallocateMode::empty()).unwrap(),
+        &|| done(fs.copy_file_range(source, 0, file, 0, 6).unwrap()),
+    ];
+    for change in by_root {
+        arm();
+        change();
+        assert_eq!(left(), (0o6777, false), "capabilities fall whoever changes the content");
+    }
+    arm();
     fs.write(file, 0, b"x", WriteFlags::CLEAR_SET_ID).unwrap();
     assert_eq!(left(), (0o777, false));
     fixture.chmod(file, 0o2745);

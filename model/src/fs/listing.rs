@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answer, EntryId, FileSystem, refusal};
+use super::{Answer, EntryId, FileSystem, Node, refusal};
 use crate::Errno::{EINVAL, ENOTDIR};
 use crate::bytes::Bytes;
 use crate::outcome::{EntriesPattern, Entry, EntryPattern, Expected};
@@ -16,8 +16,8 @@ use crate::values::{Handle, InodeId, ProcessId, Time};
 pub struct Listing {
     /// The entries that were returned, in order, since the handle was opened or put back to the beginning.
     returned: Vec<EntryId>,
-    /// The number that the next new entry had when the first call was made: older entries were there then.
-    began: Option<EntryId>,
+    /// The entries that were there at the first call and have been ever since; None before the first call.
+    throughout: Option<BTreeSet<EntryId>>,
 }
 
 impl Listing {
@@ -29,18 +29,16 @@ impl Listing {
 
     /// Whether it stands anywhere but at its beginning.
     pub(super) const fn has_begun(&self) -> bool {
-        self.began.is_some()
+        self.throughout.is_some()
     }
 }
 
 impl FileSystem {
     pub(super) fn readdir(&mut self, who: ProcessId, handle: Handle, count: u32, now: Time) -> Answer {
-        let next_entry = self.next_entry;
         let inode = self.description(who, handle)?.inode;
-        if self.directory(inode).is_none() {
-            return Err(refusal(ENOTDIR, "FS-DIR-7"));
-        }
-        self.description_mut(who, handle).listing.began.get_or_insert(next_entry);
+        let directory = self.directory(inode).ok_or(refusal(ENOTDIR, "FS-DIR-7"))?;
+        let present = directory.entries.values().map(|dentry| dentry.id).collect();
+        self.description_mut(who, handle).listing.throughout.get_or_insert(present);
         let pattern = self.entries_pattern(who, handle, inode, count);
         // Of a removed directory the kernel does not ask.
         if !(self.profile.kernel && self.is_removed(inode)) {
@@ -62,27 +60,38 @@ impl FileSystem {
             inode,
             kind: self.inodes[&inode].kind(),
         };
-        let entries = self.directory(directory).into_iter().flat_map(|directory| &directory.entries);
-        if self.profile.directory_order {
-            let position = listing.returned.last().copied().unwrap_or_default();
-            let mut after: Vec<_> = entries.filter(|(_, dentry)| dentry.id > position).collect();
-            after.sort_by_key(|(_, dentry)| dentry.id);
-            let due =
-                after.into_iter().take(count as usize).map(|(name, dentry)| pattern(name, dentry.inode));
-            return EntriesPattern { due: due.collect(), possible: Vec::new(), most: count, ordered: true };
-        }
+        let ordered = self.profile.directory_order;
+        let position = listing.returned.last().copied().filter(|_| ordered).unwrap_or_default();
         let returned: BTreeSet<EntryId> = listing.returned.iter().copied().collect();
-        let began = listing.began.unwrap_or_default();
+        let entries = self.directory(directory).into_iter().flat_map(|directory| &directory.entries);
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(|(_, dentry)| dentry.id);
         let (mut due, mut possible) = (Vec::new(), Vec::new());
         for (name, dentry) in entries {
             let again = returned.contains(&dentry.id);
-            if again && self.profile.stable_positions {
+            let throughout = listing.throughout.as_ref().is_some_and(|ids| ids.contains(&dentry.id));
+            // Where there is an order, nothing comes once its place has been passed.
+            if (again && self.profile.stable_positions) || (!throughout && dentry.id < position) {
                 continue;
             }
-            let list = if !again && dentry.id < began { &mut due } else { &mut possible };
+            let list = if !again && throughout { &mut due } else { &mut possible };
             list.push(pattern(name, dentry.inode));
         }
-        EntriesPattern { due, possible, most: count, ordered: false }
+        EntriesPattern { due, possible, most: count, ordered }
+    }
+
+    /// After every call: what has left a directory was not there throughout, also when it comes back.
+    pub(super) fn note_departures(&mut self) {
+        let Self { inodes, descriptions, .. } = self;
+        for description in descriptions.values_mut() {
+            let Some(throughout) = &mut description.listing.throughout else { continue };
+            let Some(Node::Directory(directory)) = inodes.get(&description.inode).map(|inode| &inode.node)
+            else {
+                continue;
+            };
+            let present: BTreeSet<EntryId> = directory.entries.values().map(|dentry| dentry.id).collect();
+            throughout.retain(|id| present.contains(id));
+        }
     }
 
     /// FS-DIR-4: any position that the handle has returned.
@@ -98,7 +107,7 @@ impl FileSystem {
         }
         listing.returned.truncate(after);
         if after == 0 {
-            listing.began = None;
+            listing.throughout = None;
         }
         Ok(Expected::done())
     }

@@ -255,6 +255,7 @@ impl FileSystem {
                 (Expected::Exactly(Outcome::Error(errno)), vec![RuleId::Borrowed(rule)])
             }
         };
+        next.note_departures();
         next.release();
         let branch =
             |expected, rules, next| Branch { allowed: Allowed { expected, rules }, next, call: call.clone() };
