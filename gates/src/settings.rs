@@ -44,6 +44,12 @@ pub struct Settings {
     /// Multiply the number of operations
     #[arg(long, default_value_t = 1.0)]
     pub scale: f64,
+    /// How long random traces are drawn in all, in minutes (gate conformance)
+    #[arg(long, value_name = "MINUTES", default_value_t = 20.0)]
+    pub minutes: f64,
+    /// Where random numbers begin (gate conformance) [default: the time]
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
     /// The short form of each gate
     #[arg(long)]
     pub short: bool,
@@ -96,6 +102,10 @@ impl Settings {
         }
         words.extend(["--profile".into(), self.profile.clone().into()]);
         words.extend(["--scale".into(), self.scale.to_string().into()]);
+        words.extend(["--minutes".into(), self.minutes.to_string().into()]);
+        if let Some(seed) = self.seed {
+            words.extend(["--seed".into(), seed.to_string().into()]);
+        }
         words.push(format!("--mount-options={}", self.mount_options).into());
         words
     }

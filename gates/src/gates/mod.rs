@@ -1,6 +1,7 @@
 //! The gates, one file each.
 
 mod cargo;
+mod conformance;
 mod fio;
 mod foreign;
 pub mod format;
@@ -52,6 +53,7 @@ pub const GATES: &[Gate] = &[
     cargo::GATE,
     python::GATE,
     npm::GATE,
+    conformance::GATE,
     foreign::GATE,
     mutants::GATE,
     fsbench::GATE,

@@ -145,7 +145,9 @@ impl FileSystem {
         if offset.is_none() {
             self.description_mut(who, handle).offset += found.len() as u64;
         }
-        if length > 0 || self.profile.empty_read_accesses {
+        // Past all that a file can have, the kernel does not look for it.
+        let nowhere = self.profile.kernel && at >= self.profile.largest_file;
+        if (length > 0 && !nowhere) || (length == 0 && self.profile.empty_read_accesses) {
             self.accessed(inode, now);
         }
         Ok(Expected::Exactly(Outcome::Data(Bytes(found))))

@@ -195,7 +195,7 @@ impl Drawing<'_> {
             };
             // What no file can have is refused before any room is taken.
             let most = drawing.scene.alphabet.largest_allocation;
-            let possible = offset.checked_add(length).is_some_and(|end| end <= 1 << 62);
+            let possible = offset.checked_add(length).is_some_and(|end| end <= i64::MAX as u64);
             let (offset, length) =
                 if possible { (offset.min(most), length.min(most)) } else { (offset, length) };
             Operation::Fallocate { handle, mode, offset, length }

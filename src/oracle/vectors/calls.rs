@@ -1,6 +1,6 @@
 //! What system calls add, and what survives: CALL, OPEN, DUR, FMT.
 
-use agentfs_model::call::{OpenFlags, TimeChange, Whence};
+use agentfs_model::call::{AccessMode, OpenFlags, TimeChange, Whence};
 use agentfs_model::values::FileKind;
 
 use super::attributes::time;
@@ -9,7 +9,7 @@ use super::scenario::{BOTH, CREATE, FOLDER, MEMBER, READ, ROOT, Scenario, USER, 
 const APPEND: OpenFlags = OpenFlags::APPEND;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [handles(), offsets(), special(), lasting()].concat()
+    [handles(), offsets(), special(), refused(), lasting()].concat()
 }
 
 fn handles() -> Vec<Scenario> {
@@ -99,6 +99,68 @@ fn offsets() -> Vec<Scenario> {
             .seek(1, i64::MAX, Whence::End)
             .seek(1, i64::MAX, Whence::Set)
             .fstat(1),
+    ]
+}
+
+/// What the calls have in common, call by call: the path is walked in the same way for all.
+fn refused() -> Vec<Scenario> {
+    let through = |name, about, path: &str| {
+        scenario(name, about)
+            .symlink("loop", "loop")
+            .file("f", "")
+            .open(1, "f", READ)
+            .stat(path)
+            .access(path, AccessMode::READ)
+            .truncate(path, 1)
+            .chmod(path, 0o600)
+            .chown(path, Some(0), None)
+            .utimens(path, TimeChange::Now, TimeChange::Now)
+            .mkdir(path)
+            .mknod(path, FileKind::Fifo, 0)
+            .symlink("t", path)
+            .link("f", path)
+            .link(path, "g")
+            .link_handle(1, path)
+            .unlink(path)
+            .rmdir(path)
+            .rename("f", path)
+            .rename(path, "g")
+            .readlink(path)
+            .getxattr(path, "user.a")
+            .setxattr(path, "user.a", "x")
+            .listxattr(path)
+            .removexattr(path, "user.a")
+            .open(2, path, READ)
+    };
+    vec![
+        through("CALL-11-through-a-loop", "A loop of symlinks on the way is ELOOP to every call", "loop/x"),
+        through("CALL-11-through-a-file", "A file on the way is ENOTDIR to every call", "f/x"),
+        through(
+            "CALL-11-through-a-long-name",
+            "A name of 256 bytes is ENAMETOOLONG to every call",
+            &"n".repeat(256),
+        ),
+        scenario("CALL-11-read-only", "In a database that is only read, every change is EROFS")
+            .file("f", "")
+            .reopen(true)
+            .open(1, "f", READ)
+            .link_handle(1, "g")
+            .access("f", AccessMode::WRITE)
+            .mknod("g", FileKind::Fifo, 0)
+            .link("f", "g")
+            .setxattr("f", "user.a", "x")
+            .removexattr("f", "user.a")
+            .chmod("f", 0o600)
+            .stat("f"),
+        scenario("CALL-11-not-searched", "Names below a directory that may not be searched are EACCES")
+            .mkdir_mode("d", 0o700)
+            .file("d/f", "")
+            .by(USER)
+            .listxattr("d/f")
+            .readlink("d/f")
+            .mknod("d/g", FileKind::Fifo, 0)
+            .chmod("d/f", 0o600)
+            .chown("d/f", Some(1000), None),
     ]
 }
 

@@ -182,6 +182,7 @@ fn limits() -> Vec<Scenario> {
             .pwrite(1, LARGEST - 1, "x")
             .open(2, "f", WRITE.union(APPEND))
             .write(2, "y")
+            .pwrite(2, 0, "y")
             .ftruncate(1, LARGEST + 1)
             .fstat(1)
             .ftruncate(1, 1)
