@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::program::Place;
+use crate::program::{Outcome, Place, program};
 use crate::shows;
 
 /// A program that says hello, answers so many lines with "done", and then goes on as `then` says.
@@ -17,6 +17,14 @@ fn answering(place: &Place, name: &str, lines: u32, then: &str) {
         "echo '{hello}'\nfor line in $(seq {lines}); do read -r request || exit 0; echo '{done}'; done\nread -r request\n{then}\n"
     );
     fs::write(place.at(format!("{name}.sh")), script).unwrap();
+}
+
+// spec: CLI-12
+#[test]
+fn what_can_be_asked_for_is_shown() {
+    let help = |command| Outcome::of(program().args(["help", command])).answer();
+    shows!("help-conform", help("conform"));
+    shows!("help-oracle", help("oracle"));
 }
 
 // spec: ORA-5, ORA-7, ORA-30
