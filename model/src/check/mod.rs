@@ -4,6 +4,9 @@
 //! whole space (or as much as a bound allows) has no counterexample, when everything that must be possible somewhere
 //! was seen (so that the space is not empty by mistake), and when each of its seeded bugs is found.
 
+pub mod cache;
+pub mod filesystem;
+pub mod group;
 pub mod references;
 
 use std::fmt::Debug;
@@ -86,7 +89,7 @@ where
         match (&property.expectation, discovery) {
             (Expectation::Always, Some(path)) => {
                 let end = format!("{:?}", path.last_state());
-                let trace = path.into_actions().iter().map(|action| format!("{action:?}")).collect();
+                let trace = path.into_actions().iter().map(|action| model.format_action(action)).collect();
                 return Err(Counterexample { property: property.name, trace, end });
             }
             (Expectation::Sometimes, None) if !explored.bounded => {

@@ -221,6 +221,12 @@ impl Content {
         }
     }
 
+    /// What a truncation that takes away nothing but the number would store: the bytes of `old` under the present size.
+    #[cfg(feature = "check")]
+    pub(super) fn leave_behind(&mut self, old: &Self) {
+        self.stored = old.stored.clone();
+    }
+
     /// FS-ALLOC-2 and FS-ALLOC-7: zeros, and whole chunks that hold nothing else given back.
     pub(super) fn punch(&mut self, offset: u64, length: u64, layout: Layout) {
         let end = (offset + length).min(self.size);

@@ -31,6 +31,18 @@ impl Listing {
     pub(super) const fn has_begun(&self) -> bool {
         self.throughout.is_some()
     }
+
+    /// Gives the entries that it has returned, and those that are there, other numbers.
+    pub(super) fn renumber(
+        &mut self,
+        returned: impl Fn(EntryId) -> EntryId,
+        present: impl Fn(EntryId) -> Option<EntryId>,
+    ) {
+        self.returned.iter_mut().for_each(|id| *id = returned(*id));
+        if let Some(throughout) = &mut self.throughout {
+            *throughout = throughout.iter().filter_map(|id| present(*id)).collect();
+        }
+    }
 }
 
 impl FileSystem {

@@ -8,8 +8,11 @@
 //! full or broken, and what a call costs.
 
 mod attributes;
+mod canonical;
 mod content;
 mod create;
+#[cfg(feature = "check")]
+mod damage;
 mod description;
 mod dispatch;
 mod invariant;
@@ -33,7 +36,7 @@ use crate::profile::Profile;
 use crate::trace::Setting;
 use crate::values::{Credentials, FileKind, Handle, InodeId, ProcessId, Time};
 
-pub use content::Content;
+pub use content::{Content, Layout};
 pub use invariant::Violation;
 pub use tree::{Object, ObjectContent};
 
