@@ -59,7 +59,7 @@ The file system of a directory says which, posix when it is none of these.
 Ends with 10 when something diverged, or the implementation hung, died or answered nonsense.
 
 Examples: agentfs conform --dir ./mnt/empty --random 1000
-          agentfs conform --exec 'python3 spec/adapters/minimal.py'
+          agentfs conform --exec 'python3 spec/adapters/minimal.py' --profile posix
 
 JSON: {name, profile, seed, families: {family: {passed, diverged, unsupported}}, vectors, random,
   random_steps, random_refused: [why], not_run, divergences: [{vectors: [name], times, words,
