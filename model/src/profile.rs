@@ -75,8 +75,9 @@ pub struct Profile {
     /// tmpfs does when it has pages of the file, and not otherwise; of a FUSE file system with the writeback cache the
     /// kernel keeps the times itself, and moves them only when the size changes.
     pub same_size_modifies: bool,
-    /// Whether a change of content by a stranger to the group takes set-group-id away also where the group may not execute
-    /// (FS-PERM-12). FUSE asks for that only where it may (MNT-38).
+    /// Whether a change of content or owner by a stranger to the group takes set-group-id away also where the group may not
+    /// execute (FS-PERM-11, FS-PERM-12). FUSE asks for that only where it may (MNT-38), and who comes through the kernel
+    /// counts as a member of every group (FS-ERR-3).
     pub plain_set_group_id_falls: bool,
     /// Whether chown to nothing takes set-id bits away (CALL-6). For a FUSE file system that takes them away itself the kernel
     /// leaves this to it, and asks for no more than a new ctime.

@@ -80,7 +80,11 @@ class FileSystem:
     def add(self, directory, name, kind, mode):
         # The umask is 022.
         self.last += 1
-        inode = Inode(self.last, kind, mode & ~0o022 & (0o1777 if kind == "directory" else 0o7777))
+        permissions = mode & ~0o022 & (0o1777 if kind == "directory" else 0o7777)
+        if kind == "directory":
+            # Set-group-id goes from a directory to those made in it.
+            permissions |= directory.permissions & 0o2000
+        inode = Inode(self.last, kind, permissions)
         directory.entries[name] = inode
         directory.links += kind == "directory"
         directory.changed()

@@ -194,7 +194,7 @@ fn a_listing_is_said_entry_by_entry() {
     assert_eq!(said(2, vec![f.clone(), entry("d", 502, FileKind::Directory)]), ["entry \"d\": inode 502"]);
     assert_eq!(said(1, vec![f.clone(), d.clone()]), ["entries: 2 returned"]);
     let missing = "missing at the end of the listing";
-    assert_eq!(said(2, Vec::new()), [format!("entry \"d\": {missing}"), format!("entry \"f\": {missing}")]);
+    assert_eq!(said(2, Vec::new()), [format!("entry \"f\": {missing}"), format!("entry \"d\": {missing}")]);
     // One at a time, in any order, is right here; then what was returned must not come again.
     desk.answered(readdir(2), &Outcome::Entries(vec![d.clone()])).unwrap();
     assert!(desk.answered(readdir(2), &Outcome::Entries(vec![d])).is_err());

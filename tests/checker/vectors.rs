@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use agentfs::Options;
+use agentfs::oracle::conform::{Caller, Tally, run_vectors};
 use agentfs::oracle::file;
+use agentfs::oracle::library::Library;
 use agentfs::oracle::play::{Ended, Look, replay};
 use agentfs::oracle::vectors::all;
 use agentfs_model::profile::Profile;
+use agentfs_model::values::Credentials;
 
 use crate::simulated::Simulated;
 
@@ -34,6 +38,18 @@ fn the_model_passes_every_vector_under_every_profile() {
             assert_eq!(ended, Ended::Complete, "{}", scenario.name);
         }
     }
+}
+
+// spec: ORA-30
+#[test]
+fn the_library_passes_every_vector() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut library = Library::new(folder.path(), Options::default());
+    let ran = run_vectors(&mut library, &Profile::agentfs(), &Caller(Credentials::root()), |_| true);
+    let failed: Vec<String> =
+        ran.failed.iter().map(|failed| format!("{}: {}", failed.vector, failed.fault)).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert_eq!(ran.total(), Tally { passed: u32::try_from(all().len()).unwrap(), ..Tally::default() });
 }
 
 /// Where they are committed.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::program::Place;
+use crate::program::{Outcome, Place, program};
 use crate::shows;
 
 /// A program that says hello, answers so many lines with "done", and then goes on as `then` says.
@@ -17,6 +17,14 @@ fn answering(place: &Place, name: &str, lines: u32, then: &str) {
         "echo '{hello}'\nfor line in $(seq {lines}); do read -r request || exit 0; echo '{done}'; done\nread -r request\n{then}\n"
     );
     fs::write(place.at(format!("{name}.sh")), script).unwrap();
+}
+
+// spec: CLI-12
+#[test]
+fn what_can_be_asked_for_is_shown() {
+    let help = |command| Outcome::of(program().args(["help", command])).answer();
+    shows!("help-conform", help("conform"));
+    shows!("help-oracle", help("oracle"));
 }
 
 // spec: ORA-5, ORA-7, ORA-30
@@ -44,7 +52,8 @@ fn the_example_of_the_protocol_passes_what_it_supports() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec/adapters/minimal.py");
     let place = Place::new();
     let command = format!("python3 '{}'", example.display());
-    let arguments = ["conform", "--exec", &command, "--random", "0", "--profile", "posix", "--json"];
+    let arguments =
+        ["conform", "--exec", &command, "--random", "60", "--seed", "1", "--profile", "posix", "--json"];
     let answer: serde_json::Value = serde_json::from_slice(&place.run(arguments).stdout).unwrap();
     let vectors = &answer["vectors"];
     let number = |name: &str| vectors[name].as_u64().unwrap();

@@ -135,6 +135,22 @@ fn a_trace_is_run_again_on_the_library() {
         let checked = place.run_with_input(&["oracle", "check", "-", "--json"], answer.as_bytes());
         assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{vector}");
     }
+    // The example of the protocol has no rename: that matters where the name would have moved.
+    let minimal = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec/adapters/minimal.py");
+    let command = format!("python3 '{}'", minimal.display());
+    let replay = |vector: &str, on: [&std::ffi::OsStr; 2]| {
+        let path = vectors().join(format!("{vector}.jsonl"));
+        place.run(["oracle".as_ref(), "replay".as_ref(), path.as_os_str(), on[0], on[1]])
+    };
+    let on_the_example = ["--exec".as_ref(), command.as_ref()];
+    assert_eq!(replay("FS-RENAME-6-ancestor", on_the_example).code, 0);
+    let ended = replay("FS-RENAME-1-move", on_the_example);
+    assert_eq!(ended.code, 1);
+    assert!(ended.stderr.ends_with("line 8: minimal.py has no such operation\n"), "{}", ended.stderr);
+    std::fs::create_dir(place.at("empty")).unwrap();
+    let ran = replay("FS-RENAME-6-ancestor", ["--on".as_ref(), "empty".as_ref()]);
+    assert!(ran.code == 0 || ran.stderr.contains("user"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_dir(place.at("empty")).unwrap().count(), 0);
     let wrong = trace(&["{\"op\":\"open\",\"path\":\"d\",\"flags\":\"\",\"handle\":1}"]);
     let outcome = place.run_with_input(&["oracle", "replay", "-"], wrong.as_bytes());
     assert_eq!(outcome.code, 2);

@@ -117,17 +117,19 @@ fn a_listing_that_deletes_as_it_goes_misses_nothing() {
 
 // spec: FS-ATTR-9
 #[test]
-fn times_before_1970_survive_with_their_nanoseconds() {
+fn times_before_1970_and_at_the_ends_survive_with_their_nanoseconds() {
     let mounted = Mounted::new();
     let path = mounted.path("old");
     fs::write(&path, b"x").unwrap();
-    let times = [(-1, 999_999_999), (-2, 200_000_000), (-86_400, 0), (0, 0), (5_000_000_000, 7)];
+    let ends = [(i64::MIN, 0), (i64::MIN + 1, 999_999_999), (i64::MAX - 1, 999_999_999), (i64::MAX, 0)];
+    let usual = [(-1, 999_999_999), (-2, 200_000_000), (-86_400, 0), (0, 0), (5_000_000_000, 7)];
+    let times = [&usual[..], &ends].concat();
     let set = |(seconds, nanoseconds)| {
         let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
         let times = Timestamps { last_access: time, last_modification: time };
         rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()).unwrap();
     };
-    for time in times {
+    for time in times.iter().copied() {
         set(time);
         let shown = fs::metadata(&path).unwrap();
         assert_eq!((shown.mtime(), shown.mtime_nsec()), time);

@@ -107,8 +107,7 @@ impl FileSystem {
             return inode.permissions;
         }
         let mut dropped = SET_USER_ID;
-        let stranger = !Self::keeps_set_group_id(caller, inode.gid)
-            && (owner_changes || self.profile.plain_set_group_id_falls);
+        let stranger = !Self::keeps_set_group_id(caller, inode.gid) && self.profile.plain_set_group_id_falls;
         if inode.permissions & GROUP_EXECUTE != 0 || stranger {
             dropped |= SET_GROUP_ID;
         }

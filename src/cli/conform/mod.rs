@@ -46,18 +46,25 @@ const MOST_KINDS: usize = 20;
 #[derive(Args)]
 #[command(group(ArgGroup::new("subject").required(true).args(["dir", "exec"])))]
 #[command(after_help = "\
-Profiles say what may differ: agentfs (default of --exec), nothing: exactly what SPEC.md says; mount, AgentFS through the
-kernel; ext4, tmpfs; linux, what file systems of the kernel have in common; posix, what POSIX leaves open besides; or a file
-with a profile as in the setting of a trace. Of a directory the file system says which, posix if it is none of these.
+Profiles say what may differ:
+  agentfs  nothing: exactly what SPEC.md says (of --exec, unless told otherwise)
+  mount    AgentFS through the kernel
+  ext4     ext4 of Linux
+  tmpfs    tmpfs of Linux
+  linux    what file systems of Linux have in common
+  posix    whatever POSIX leaves open besides
+  a file   with a profile as in the setting of a trace
+The file system of a directory says which, posix when it is none of these.
 
 Ends with 10 when something diverged, or the implementation hung, died or answered nonsense.
 
-Examples: agentfs conform --dir ./mnt/empty --profile mount --random 1000
-          agentfs conform --exec 'python3 spec/adapters/minimal.py'
+Examples: agentfs conform --dir ./mnt/empty --random 1000
+          agentfs conform --exec 'python3 spec/adapters/minimal.py' --profile posix
 
-JSON: {name, profile, seed, families: {family: {passed, diverged, unsupported}}, random: {passed, diverged, unsupported,
-  steps}, not_run, divergences: [{vector or null, times, words, rules, trace: null or path, step, ...}], skipped: [{vector,
-  why}], pairs}")]
+JSON: {name, profile, seed, families: {family: {passed, diverged, unsupported}}, vectors, random,
+  random_steps, random_refused: [why], not_run, divergences: [{vectors: [name], times, words,
+  rules, trace: null or path, divergence: null or {step, call, outcome, differences: [{subject,
+  seen, allowed, rules}], allowed}}], skipped: [{vector, why}]}")]
 pub(crate) struct Conform {
     /// A directory on the file system to try; it must be empty, and is left so
     #[arg(long, value_name = "DIR")]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use agentfs_model::profile::Profile;
 
-use crate::cli::exit::Failure;
+use crate::cli::exit::{self, Failure};
 use crate::fuse;
 
 /// `EXT4_SUPER_MAGIC`.
@@ -76,7 +76,7 @@ impl Choice {
             Self::File(path) => {
                 let text = std::fs::read(path).map_err(|error| {
                     let text = "--profile takes posix, linux, ext4, tmpfs, mount, agentfs or a file";
-                    Failure::usage(format!("{text}: {}: {error}", path.display()))
+                    Failure::usage(format!("{text}: {}: {}", path.display(), exit::reason(&error)))
                 })?;
                 let profile = serde_json::from_slice(&text);
                 profile.map_err(|error| Failure::usage(format!("{}: no profile: {error}", path.display())))

@@ -18,11 +18,12 @@ use crate::oracle::play::Trace;
 /// too. Says at which line an answer is not allowed, in words and by the rules of SPEC.md.
 #[derive(Args)]
 #[command(after_help = "\
-Ends with 10 when an answer is not allowed, with 2 when the trace is none. Where a call was not supported that the rest
-builds on, the check ends there, and that is no error.
+Ends with 10 when an answer is not allowed, with 2 when the trace is none. Where a call was not
+supported that the rest builds on, the check ends there, and that is no error.
 
 JSON: {trace, steps, allowed, unsupported: {call: count}, not_comparable_from: null or line,
-  divergence: null or {line, step, call, outcome, differences: [{subject, seen, allowed, rules}], allowed, words}}")]
+  divergence: null or {line, step, call, outcome, differences: [{subject, seen, allowed, rules}],
+  allowed, words}}")]
 pub(super) struct Check {
     /// The trace; - for standard input
     #[arg(value_name = "FILE|-")]

@@ -22,7 +22,8 @@ use crate::oracle::play::{Ended, Fault, Look, replay};
 #[command(after_help = "\
 Ends with 10 when an answer is not allowed, with 2 when the trace is none.
 
-JSON: {trace, steps, unsupported_from: null or step, refused: null or text, divergence: null or {step, words, ...}}")]
+JSON: {trace, steps, unsupported_from: null or step, refused: null or text,
+  divergence: null or {step, words, call, outcome, differences, allowed}}")]
 pub(super) struct Replay {
     /// The trace; - for standard input
     #[arg(value_name = "FILE|-")]

@@ -17,6 +17,8 @@ pub(super) struct Context<'a> {
     pub(super) identities: &'a Identities,
     pub(super) causes: &'a Causes,
     pub(super) seen_times: &'a SeenTimes,
+    /// Whether access times of a tree are compared: not where looking may have moved them.
+    pub(super) access_times: bool,
 }
 
 /// In what `seen` differs from what is allowed; empty when it is allowed.

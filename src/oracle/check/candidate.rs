@@ -8,6 +8,7 @@ use std::sync::Arc;
 use agentfs_model::call::{Call, Operation};
 use agentfs_model::fs::{Branch, FileSystem, Inadmissible};
 use agentfs_model::outcome::{Allowed, Expected, Outcome};
+use agentfs_model::profile::AtimePolicy;
 use agentfs_model::values::Time;
 
 use super::answer::{self, Context};
@@ -61,7 +62,9 @@ impl Candidate {
     }
 
     pub(super) fn context<'a>(&'a self, clock: &'a Clock) -> Context<'a> {
-        Context { clock, identities: &self.identities, causes: &self.causes, seen_times: &self.seen_times }
+        let access_times = self.model.profile().atime != AtimePolicy::Unchecked;
+        let Self { identities, causes, seen_times, .. } = self;
+        Context { clock, identities, causes, seen_times, access_times }
     }
 
     /// What it is once the tree was seen, which is its own.
@@ -70,6 +73,12 @@ impl Candidate {
         for (pattern, status) in tree::statuses(&self.model, seen) {
             next.identities.learn(pattern.inode, status.inode);
             next.seen_times.learn(&pattern, status);
+        }
+        if self.model.profile().atime == AtimePolicy::Unchecked {
+            // Looking may have moved them.
+            let mut model = (*self.model).clone();
+            model.forget_access_times();
+            next.model = Arc::new(model);
         }
         next
     }

@@ -10,6 +10,7 @@ use agentfs_model::outcome::{Entry, RuleId, Status, StatusPattern};
 use agentfs_model::values::FileKind;
 
 use super::answer::Context;
+use super::causes::Field;
 use super::divergence::Difference;
 use super::{status, words};
 use crate::oracle::tree::{Observed, Tree};
@@ -72,6 +73,9 @@ fn about(path: &[u8], what: &str, seen: &str, allowed: &str, rules: &[&'static s
 fn of_object(object: &Object, seen: &Observed, context: &Context<'_>) -> Vec<Difference> {
     let path = &object.path;
     let mut differences = status::differences(&object.status, &seen.status, context);
+    if !context.access_times {
+        differences.retain(|difference| difference.subject != Field::Atime.name());
+    }
     for difference in &mut differences {
         difference.subject = format!("{} of \"/{}\"", difference.subject, path.escape_ascii());
     }

@@ -76,7 +76,7 @@ fn changing() -> Vec<Scenario> {
             .rmdir("d/b")
             .seekdir(1, 2)
             .readdir(1, 10)
-            .seekdir(1, 1)
+            .seekdir(1, 3)
             .readdir(1, 10)
             .seekdir(1, 0)
             .readdir(1, 10),
