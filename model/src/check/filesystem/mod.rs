@@ -169,6 +169,7 @@ impl Done {
                 1 if most > least => Some(Some(Outcome::Offset(*most))),
                 _ => None,
             },
+            Expected::CountBetween { most, .. } => only(Some(Outcome::Count(*most))),
             Expected::Entries(pattern) if pattern.ordered => {
                 only(Some(Outcome::Entries(pattern.due.iter().map(entry).collect())))
             }
