@@ -1,5 +1,6 @@
 -- Extension tables of this implementation. Each is created the first time that it is needed and
--- named, with its version, in ext_registry. A reader of the core format can ignore all of them.
+-- named, with its version, in ext_registry. A reader of the core format can ignore all of them,
+-- and its engine reads them: they use no words of SQL that the core tables do not (no CHECK, for one).
 
 CREATE TABLE IF NOT EXISTS ext_registry (
   name TEXT PRIMARY KEY,
@@ -19,10 +20,10 @@ CREATE TABLE IF NOT EXISTS ext_orphan (
   ino INTEGER PRIMARY KEY
 );
 
--- Who has the file system mounted for writing. A row counts only while the lock that
--- the mount holds on the database file is held.
+-- Who has the file system mounted for writing: at most one row, with id 1. It counts only while the
+-- lock that the mount holds on the database file is held.
 CREATE TABLE IF NOT EXISTS ext_mount (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
+  id INTEGER PRIMARY KEY,
   pid INTEGER NOT NULL,
   host TEXT NOT NULL,
   mountpoint TEXT NOT NULL,

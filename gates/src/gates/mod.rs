@@ -2,12 +2,14 @@
 
 mod cargo;
 mod fio;
+mod foreign;
 pub mod format;
 mod fsbench;
 mod fsx;
 mod full;
 mod git;
 mod lifecycle;
+mod mutants;
 mod npm;
 mod pjdfstest;
 mod python;
@@ -50,6 +52,8 @@ pub const GATES: &[Gate] = &[
     cargo::GATE,
     python::GATE,
     npm::GATE,
+    foreign::GATE,
+    mutants::GATE,
     fsbench::GATE,
 ];
 
@@ -57,7 +61,7 @@ pub const GATES: &[Gate] = &[
 fn cargo_tool(name: &str) -> Result<PathBuf> {
     let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/bin");
     let path = PathBuf::from(tools).join(name);
-    path.canonicalize().with_context(|| format!("{name} is not installed: run .ci/install"))
+    path.canonicalize().with_context(|| format!("{name} is not installed: run `.ci/install all`"))
 }
 
 /// A file of this crate.
