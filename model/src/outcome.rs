@@ -174,6 +174,13 @@ pub enum Expected {
         /// Largest.
         most: u64,
     },
+    /// Any number of bytes from `least` to `most`.
+    CountBetween {
+        /// Smallest.
+        least: u64,
+        /// Largest.
+        most: u64,
+    },
     /// Numbers that make sense together: available <= free <= all, and this longest name.
     Statistics {
         /// `f_namemax`.

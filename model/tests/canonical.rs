@@ -58,13 +58,17 @@ fn alphabet() -> Vec<Call> {
     operations.into_iter().map(|operation| Call { by: ProcessId(0), operation }).collect()
 }
 
-/// What is expected, without the numbers of inodes, and with what a listing may choose from in one order.
+/// What is expected, without the numbers of inodes, and with what has no order in one.
 fn without_numbers(expected: &Expected) -> Expected {
     let mut expected = expected.clone();
     match &mut expected {
         Expected::Status(status) => status.inode = InodeId(0),
-        Expected::Entries(EntriesPattern { due, possible, .. }) => {
-            due.iter_mut().chain(possible).for_each(|entry| entry.inode = InodeId(0));
+        Expected::Entries(EntriesPattern { due, possible, ordered, .. }) => {
+            due.iter_mut().chain(&mut *possible).for_each(|entry| entry.inode = InodeId(0));
+            possible.sort();
+            if !*ordered {
+                due.sort();
+            }
         }
         _ => {}
     }
@@ -73,18 +77,13 @@ fn without_numbers(expected: &Expected) -> Expected {
 
 /// An answer of the branch, the same for equal ones.
 fn settle(branch: Branch, choice: usize) -> FileSystem {
-    let Expected::Entries(pattern) = &branch.allowed.expected else { return branch.into_next() };
-    let entries = pattern.due.iter().chain(&pattern.possible);
-    let entry = |entry: &agentfs_model::outcome::EntryPattern| Entry {
-        name: entry.name.clone(),
-        inode: 0,
-        kind: None,
+    let Expected::Entries(pattern) = without_numbers(&branch.allowed.expected) else {
+        return branch.into_next();
     };
-    let entries: Vec<Entry> = match pattern.ordered {
-        true => entries.map(entry).collect(),
-        false => entries.skip(choice % 3).take(1).map(entry).collect(),
-    };
-    branch.settle(&Outcome::Entries(entries))
+    let due = if pattern.ordered { 1 } else { pattern.due.len() };
+    let entries = pattern.due.iter().take(due).chain(&pattern.possible);
+    let entries = entries.map(|entry| Entry { name: entry.name.clone(), inode: 0, kind: None });
+    branch.settle(&Outcome::Entries(entries.skip(choice % 3).take(1).collect()))
 }
 
 /// A sequence that looks random and is always the same.

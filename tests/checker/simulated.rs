@@ -133,6 +133,7 @@ impl Simulated {
             Expected::Status(pattern) => Outcome::Status(self.status(pattern)),
             Expected::Entries(pattern) => Outcome::Entries(self.entries(pattern, call)),
             Expected::OffsetBetween { least, .. } => Outcome::Offset(*least),
+            Expected::CountBetween { least, .. } => Outcome::Count(*least),
             Expected::Statistics { longest_name } => Outcome::Statistics(Statistics {
                 blocks: 100,
                 blocks_free: 50,

@@ -16,8 +16,8 @@ impl FileSystem {
     /// directories leads to. Of the numbers of entries is kept:
     ///
     /// * where listings have an order ([`directory_order`](crate::profile::Profile::directory_order)), which of two is
-    ///   larger, in the whole state, since a rename takes an entry's number to another directory. A place that a listing
-    ///   has passed, and whose entry is gone, is the same as that of the last entry before it.
+    ///   larger, in the whole state, since a rename takes an entry's number to another directory; and between which two
+    ///   of them a place is that a listing has passed, and whose entry is gone.
     /// * where they have none, which entries a listing under way has returned, and which were there throughout.
     #[must_use]
     pub fn canonical(mut self) -> Self {
@@ -110,25 +110,26 @@ impl FileSystem {
         if ordered {
             ids.sort_unstable();
         }
-        self.next_entry = ids.len() as EntryId + 1;
-        let rank = |id: EntryId| ids.iter().position(|known| *known == id).map(|place| place as EntryId + 1);
-        let is_changed = ids.iter().copied().ne(1..self.next_entry);
+        // Even, so that there is a number between any two for what is gone.
+        let rank = |place: usize| 2 * (place as EntryId + 1);
+        let present = |id: EntryId| ids.iter().position(|known| *known == id).map(rank);
+        self.next_entry = rank(ids.len());
+        let is_changed = ids.iter().copied().ne((0..ids.len()).map(rank));
         if is_changed {
             for inode in self.inodes.values_mut() {
                 if let Node::Directory(directory) = &mut inode.node {
                     for dentry in directory.entries.values_mut() {
-                        dentry.id = rank(dentry.id).expect("it has just been collected");
+                        dentry.id = present(dentry.id).expect("it has just been collected");
                     }
                 }
             }
         }
         for description in self.descriptions.values_mut() {
-            if ordered {
-                let before = |id: EntryId| ids.iter().filter(|known| **known <= id).count() as EntryId;
-                description.listing.renumber(before, rank);
-            } else {
-                description.listing.renumber(|id| rank(id).unwrap_or_default(), rank);
-            }
+            let gone = |id: EntryId| match ordered {
+                true => rank(ids.iter().filter(|known| **known < id).count()) - 1,
+                false => 0,
+            };
+            description.listing.renumber(|id| present(id).unwrap_or_else(|| gone(id)), present);
         }
     }
 }

@@ -86,6 +86,7 @@ impl FileSystem {
             ) => {
                 self.description_mut(call.by, *handle).offset = *offset;
             }
+            (Operation::CopyFileRange { .. }, Outcome::Count(count)) => self.copied_more(call, *count),
             _ => {}
         }
     }

@@ -2,11 +2,14 @@
 
 use super::content::copy;
 use super::description::LARGEST_OFFSET;
-use super::{Answer, FileSystem, Node, refusal};
+use super::{Answer, Description, FileSystem, Node, refusal};
 use crate::Errno::{EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EOVERFLOW};
-use crate::call::{FallocateMode, OpenFlags};
+use crate::call::{Call, FallocateMode, OpenFlags, Operation};
 use crate::outcome::{Expected, Outcome};
 use crate::values::{Handle, InodeId, ProcessId, Time};
+
+/// What one copy must copy when there is so much; of more it may leave some to the next (FS-COPY-4).
+const SURE_COPY: u64 = 16 << 20;
 
 /// FS-ALLOC-6.
 fn is_provided(mode: FallocateMode) -> bool {
@@ -121,9 +124,8 @@ impl FileSystem {
         if wraps(from_offset) || wraps(to_offset) {
             return Err(refusal(EOVERFLOW, "CALL-3"));
         }
-        let bytes = self.content(source.inode).cloned().unwrap_or_default();
-        let rest =
-            if from_offset > LARGEST_OFFSET { u64::MAX } else { bytes.size().saturating_sub(from_offset) };
+        let size = self.content(source.inode).map_or(0, super::Content::size);
+        let rest = if from_offset > LARGEST_OFFSET { u64::MAX } else { size.saturating_sub(from_offset) };
         if (self.profile.largest_file..=LARGEST_OFFSET).contains(&to_offset) {
             return Err(refusal(EFBIG, "FS-COPY-2"));
         }
@@ -135,14 +137,40 @@ impl FileSystem {
         if source.inode == target.inode && overlap {
             return Err(refusal(EINVAL, "FS-COPY-2"));
         }
+        let least = length.min(SURE_COPY);
         if length > 0 {
             self.accessed(source.inode, now);
             self.content_changed(who, target.inode, now);
-            let layout = self.layout();
-            if let Node::Regular(content) = &mut self.inode_mut(target.inode).node {
-                copy((&bytes, from_offset), (content, to_offset), length, layout);
-            }
+            self.copied((&source, from_offset), (&target, to_offset), least);
         }
-        Ok(Expected::Exactly(Outcome::Count(length)))
+        Ok(match least == length {
+            true => Expected::Exactly(Outcome::Count(length)),
+            false => Expected::CountBetween { least, most: length },
+        })
+    }
+
+    /// FS-COPY-4: a call of copy_file_range has copied `count` bytes, and not only those that it had to.
+    pub(super) fn copied_more(&mut self, call: &Call, count: u64) {
+        let Operation::CopyFileRange { from, from_offset, to, to_offset, .. } = &call.operation else {
+            return;
+        };
+        let opened = |handle: &Handle| self.description(call.by, *handle).ok().cloned();
+        let (Some(source), Some(target)) = (opened(from), opened(to)) else { return };
+        if let Some(rest @ 1..) = count.checked_sub(SURE_COPY) {
+            self.copied((&source, from_offset + SURE_COPY), (&target, to_offset + SURE_COPY), rest);
+        }
+    }
+
+    fn copied(
+        &mut self,
+        (source, from): (&Description, u64),
+        (target, to): (&Description, u64),
+        length: u64,
+    ) {
+        let bytes = self.content(source.inode).cloned().unwrap_or_default();
+        let layout = self.layout();
+        if let Node::Regular(content) = &mut self.inode_mut(target.inode).node {
+            copy((&bytes, from), (content, to), length, layout);
+        }
     }
 }

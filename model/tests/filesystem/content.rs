@@ -1,10 +1,10 @@
 //! Open files and the bytes behind them.
 
 use agentfs_model::Errno;
-use agentfs_model::call::{FallocateMode, OpenFlags, Operation, Whence};
+use agentfs_model::call::{Call, FallocateMode, OpenFlags, Operation, Whence};
 use agentfs_model::outcome::{Expected, Outcome};
 use agentfs_model::profile::Profile;
-use agentfs_model::values::Handle;
+use agentfs_model::values::{Handle, ProcessId};
 
 use crate::machine::{DONE, Machine, at, by_handle, count, data, path, refused};
 
@@ -213,6 +213,31 @@ fn a_copy_ends_with_the_source_and_does_not_meet_itself() {
     assert_eq!(copy(3, 0, 2, 0, 1), refused(Errno::EISDIR));
     assert_eq!(machine.root(Operation::Pread { handle: Handle(2), offset: 0, length: 9 }), data("\x0023"));
     assert_eq!(all(&mut machine), data("0101"));
+}
+
+// spec: FS-COPY-4
+#[test]
+fn a_large_copy_may_leave_some_to_the_next() {
+    let mut machine = Machine::new();
+    machine.file("f", "");
+    machine.open("f", BOTH, 1);
+    let (sure, size) = (16 << 20, (16 << 20) + 5);
+    assert_eq!(machine.root(cut(size)), DONE);
+    let end = Operation::Pwrite { handle: Handle(1), offset: sure, data: "abcde".into() };
+    assert_eq!(machine.root(end), count(5));
+    machine.file("g", "");
+    machine.open("g", BOTH, 2);
+    let (from, to) = (Handle(1), Handle(2));
+    let operation = Operation::CopyFileRange { from, from_offset: 0, to, to_offset: 1, length: u64::MAX - 1 };
+    let call = Call { by: ProcessId(0), operation };
+    let branch = machine.fs.step(at(99), &call).unwrap().remove(0);
+    assert_eq!(branch.allowed.expected, Expected::CountBetween { least: sure, most: size });
+    for copied in [sure, sure + 3, size] {
+        machine.fs = branch.clone().settle(&Outcome::Count(copied));
+        assert_eq!(machine.lstat("g").size, Some(copied + 1));
+        let tail = Operation::Pread { handle: to, offset: sure + 1, length: 9 };
+        assert_eq!(machine.root(tail), data(&"abcde"[..(copied - sure) as usize]));
+    }
 }
 
 // spec: FS-TIME-4

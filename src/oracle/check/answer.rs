@@ -35,6 +35,11 @@ pub(super) fn differences(allowed: &Allowed, seen: &Outcome, context: &Context<'
         {
             Vec::new()
         }
+        (Expected::CountBetween { least, most }, Outcome::Count(count))
+            if (least..=most).contains(&count) =>
+        {
+            Vec::new()
+        }
         (Expected::Statistics { longest_name }, Outcome::Statistics(seen)) => {
             statistics(*longest_name, seen, rules)
         }

@@ -14,6 +14,7 @@ pub fn example(expected: &Expected) -> Outcome {
             Outcome::Entries(all.take(pattern.most as usize).map(entry).collect())
         }
         Expected::OffsetBetween { most, .. } => Outcome::Offset(*most),
+        Expected::CountBetween { most, .. } => Outcome::Count(*most),
         Expected::Statistics { longest_name } => Outcome::Statistics(Statistics {
             blocks: 0,
             blocks_free: 0,

@@ -66,6 +66,7 @@ pub(super) fn expected(expected: &Expected) -> String {
             format!("entries of {names:?}")
         }
         Expected::OffsetBetween { least, most } => format!("an offset from {least} to {most}"),
+        Expected::CountBetween { least, most } => format!("{least} to {most} bytes"),
         Expected::Statistics { .. } => "statistics".into(),
     }
 }

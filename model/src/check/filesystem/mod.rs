@@ -40,8 +40,6 @@ use judge::Step;
 const START: Time = Time::At(Timestamp { seconds: 0, nanoseconds: 0 });
 /// The time of every call in spaces that look at times: it is seen that one was touched, not by which call.
 const LATER: Time = Time::At(Timestamp { seconds: 1, nanoseconds: 0 });
-/// The most entries that one may choose from for a listing that has no order.
-const MOST_CHOICES: u8 = 5;
 
 /// A space of states, and how it is looked at.
 #[derive(Clone, Debug)]
@@ -169,16 +167,14 @@ impl Done {
                 1 if most > least => Some(Some(Outcome::Offset(*most))),
                 _ => None,
             },
-            Expected::Entries(pattern) if pattern.ordered => {
-                only(Some(Outcome::Entries(pattern.due.iter().map(entry).collect())))
-            }
+            Expected::CountBetween { most, .. } => only(Some(Outcome::Count(*most))),
             Expected::Entries(pattern) => {
                 // One at a time; the end only when nothing is due.
-                let count = pattern.due.len() + pattern.possible.len();
-                assert!(count <= usize::from(MOST_CHOICES), "more entries than are chosen from");
-                match pattern.due.iter().chain(&pattern.possible).nth(usize::from(choice)) {
+                let due = if pattern.ordered { 1 } else { pattern.due.len() };
+                let mut all = pattern.due.iter().take(due).chain(&pattern.possible);
+                match all.nth(usize::from(choice)) {
                     Some(chosen) => Some(Some(Outcome::Entries(vec![entry(chosen)]))),
-                    None if usize::from(choice) == count && pattern.due.is_empty() => {
+                    None if pattern.due.is_empty() && usize::from(choice) == pattern.possible.len() => {
                         Some(Some(Outcome::Entries(Vec::new())))
                     }
                     None => None,
@@ -208,7 +204,7 @@ impl Model for Space {
         let profile = &self.setting.profile;
         for (number, call) in (0_u16..).zip(&self.calls) {
             let choices = match call.operation {
-                Operation::Readdir { .. } if !profile.directory_order => MOST_CHOICES,
+                Operation::Readdir { .. } => self.bounds.inodes as u8,
                 Operation::Seek { .. } if !profile.layout => 1,
                 _ => 0,
             };
