@@ -5,7 +5,7 @@
 
 use super::extent::copy_range;
 use super::inode::Inode;
-use super::permission::{check_access, without_set_id};
+use super::permission::{check_access, drop_set_id};
 use super::{Errno, Operation, Result, checked_end};
 use crate::types::{Access, Caller, FileKind, Ino};
 use crate::vfs::{FallocateMode, OpenFlags, WriteFlags};
@@ -52,26 +52,20 @@ impl Operation<'_> {
         }
         self.check_room()?;
         self.content(&inode).write(offset, data)?;
-        if flags.contains(WriteFlags::CLEAR_SET_ID) {
-            self.clear_set_id(&mut inode)?;
-        }
-        self.changed(&inode, flags.contains(WriteFlags::KEEP_TIMES))?;
+        self.changed(&mut inode, flags)?;
         Ok(end)
     }
 
-    /// What a write by somebody unprivileged takes away.
-    fn clear_set_id(&mut self, inode: &mut Inode) -> Result<()> {
-        let mode = without_set_id(&Caller::authorized(u32::MAX, inode.gid.0), inode);
-        if mode != inode.mode {
-            inode.mode = mode;
-            inode.store_attributes(self.session)?;
+    /// What comes with every change of content.
+    fn changed(&mut self, inode: &mut Inode, flags: WriteFlags) -> Result<()> {
+        if flags.contains(WriteFlags::CLEAR_SET_ID) {
+            let mode = drop_set_id(inode.mode, flags.contains(WriteFlags::CLEAR_GROUP_ID));
+            if mode != inode.mode {
+                inode.mode = mode;
+                inode.store_attributes(self.session)?;
+            }
         }
-        Ok(())
-    }
-
-    /// What comes with every change of content, whoever makes it.
-    fn changed(&mut self, inode: &Inode, keep_times: bool) -> Result<()> {
-        if !keep_times {
+        if !flags.contains(WriteFlags::KEEP_TIMES) {
             Inode::touch_content(self.session, inode.ino, self.now)?;
         }
         self.remove_capabilities(inode)?;
@@ -85,6 +79,7 @@ impl Operation<'_> {
         ino: Ino,
         (offset, length): (u64, u64),
         mode: FallocateMode,
+        flags: WriteFlags,
         free: u64,
     ) -> Result<()> {
         if length == 0 || i64::try_from(offset).is_err() || i64::try_from(length).is_err() {
@@ -106,7 +101,7 @@ impl Operation<'_> {
         {
             return Err(Errno::EOPNOTSUPP.into());
         }
-        let inode = self.inode(ino)?;
+        let mut inode = self.inode(ino)?;
         self.check_writable()?;
         match inode.mode.kind() {
             FileKind::Regular => {}
@@ -127,18 +122,17 @@ impl Operation<'_> {
             FallocateMode::INSERT_RANGE => content.insert_range(offset, length)?,
             _ => content.allocate(offset, length, keep_size)?,
         }
-        self.changed(&inode, false)
+        self.changed(&mut inode, flags - WriteFlags::KEEP_TIMES)
     }
 
     pub(super) fn copy_file_range(
         &mut self,
-        from: Ino,
-        from_offset: u64,
-        to: Ino,
-        to_offset: u64,
+        (from, from_offset): (Ino, u64),
+        (to, to_offset): (Ino, u64),
         length: u64,
+        flags: WriteFlags,
     ) -> Result<u64> {
-        let target = self.inode(to)?;
+        let mut target = self.inode(to)?;
         let source = self.inode(from)?;
         self.check_writable()?;
         if source.mode.is_directory() || target.mode.is_directory() {
@@ -169,7 +163,7 @@ impl Operation<'_> {
             length,
         )?;
         self.note_access(&source);
-        self.changed(&target, false)?;
+        self.changed(&mut target, flags - WriteFlags::KEEP_TIMES)?;
         Ok(copied)
     }
 }

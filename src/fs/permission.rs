@@ -55,16 +55,16 @@ pub(super) fn owns(caller: &Caller, inode: &Inode) -> bool {
     caller.is_unrestricted() || caller.uid == inode.uid
 }
 
-/// The permissions left after a write or a truncation by an unprivileged `caller`, or a change of
-/// owner by anyone: set-user-id falls, set-group-id falls where it means execution.
+/// The permissions left after a truncation by an unprivileged `caller`, or a change of owner by anyone.
 pub(super) fn without_set_id(caller: &Caller, inode: &Inode) -> Mode {
-    let permissions = inode.mode.permissions();
-    let mut kept = permissions & !Mode::SET_UID;
-    let in_group = caller.is_unrestricted() || caller.is_in_group(inode.gid);
-    if permissions & 0o010 != 0 || !in_group {
-        kept &= !Mode::SET_GID;
-    }
-    inode.mode.with_permissions(kept)
+    drop_set_id(inode.mode, !caller.is_unrestricted() && !caller.is_in_group(inode.gid))
+}
+
+/// `mode` without set-user-id, and without set-group-id where it means execution, or for a stranger to the group.
+pub(super) fn drop_set_id(mode: Mode, stranger: bool) -> Mode {
+    let permissions = mode.permissions();
+    let group = if permissions & 0o010 != 0 || stranger { Mode::SET_GID } else { 0 };
+    mode.with_permissions(permissions & !(Mode::SET_UID | group))
 }
 
 /// Mode and group of what `caller` makes in `directory`.

@@ -136,18 +136,11 @@ impl Adapter {
         }
     }
 
-    /// What a change of the content by somebody unprivileged takes away, where the kernel has no flag to say so.
-    fn drop_set_id(&self, request: &Request, ino: Ino) -> Result<()> {
-        let present = self.vfs.getattr(ino)?.mode.permissions();
-        let group = if present & 0o010 == 0 { 0 } else { Mode::SET_GID };
-        let kept = present & !(Mode::SET_UID | group);
-        if request.uid() == 0 || kept == present {
-            return Ok(());
-        }
-        let changes = SetAttributes { permissions: Some(kept), ..SetAttributes::default() };
-        self.vfs.setattr(&Self::caller(request), ino, &changes)?;
-        self.show_mode_anew(ino);
-        Ok(())
+    /// How a change of the content is made where the kernel has no flag to say for whom, and whether bits fall by it.
+    fn change_by(&self, request: &Request, ino: Ino) -> (WriteFlags, bool) {
+        let unprivileged = request.uid() != 0;
+        let flags = if unprivileged { WriteFlags::CLEAR_SET_ID } else { WriteFlags::empty() };
+        (flags, unprivileged && self.has_set_id(ino))
     }
 
     pub(super) fn allocate(
@@ -160,11 +153,16 @@ impl Adapter {
         reply: ReplyEmpty,
     ) {
         self.known.touch(ino);
+        let (flags, set_id) = self.change_by(request, ino);
         let outcome = convert::fallocate_mode(mode)
-            .and_then(|mode| self.vfs.fallocate(ino, offset, length, mode))
-            .and_then(|()| self.drop_set_id(request, ino));
+            .and_then(|mode| self.vfs.fallocate(ino, offset, length, mode, flags));
         match outcome {
-            Ok(()) => reply.ok(),
+            Ok(()) => {
+                if set_id {
+                    self.show_mode_anew(ino);
+                }
+                reply.ok();
+            }
             Err(error) => reply.error(convert::errno("fallocate", ino.0, &error)),
         }
     }
@@ -191,9 +189,14 @@ impl Adapter {
         reply: ReplyWrite,
     ) {
         self.known.touch(to.0);
-        let copied = self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY));
-        match copied.and_then(|copied| self.drop_set_id(request, to.0).map(|()| copied)) {
-            Ok(copied) => reply.written(copied as u32),
+        let (flags, set_id) = self.change_by(request, to.0);
+        match self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY), flags) {
+            Ok(copied) => {
+                if set_id {
+                    self.show_mode_anew(to.0);
+                }
+                reply.written(copied as u32);
+            }
             Err(error) => reply.error(convert::errno("copy_file_range", to.0.0, &error)),
         }
     }

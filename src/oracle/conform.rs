@@ -106,6 +106,12 @@ pub fn run_vectors(
             came_to.not_run += 1;
             continue;
         }
+        if !scenario.is_for(profile) {
+            tally.unsupported += 1;
+            let why = "the limits of AgentFS".to_owned();
+            came_to.skipped.push(Skipped { vector: scenario.name, why });
+            continue;
+        }
         let trace = caller.trace(&scenario, profile);
         let Played { trace, checker: _, ended } = replay(&trace, implementation, Look::AtEnd);
         let skipped = match ended {

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use agentfs_model::profile::{Profile, Protections};
+use agentfs_model::profile::{AtimePolicy, Profile, Protections};
+use rustix::fs::StatVfsMountFlags;
 
 /// Where the kernel says what it forbids beside the file systems.
 const PROTECTIONS: &str = "/proc/sys/fs";
@@ -17,7 +18,15 @@ const PROTECTIONS: &str = "/proc/sys/fs";
 /// When no file can be made.
 pub fn adapted(profile: Profile, directory: &Path) -> io::Result<Profile> {
     let largest_file = largest_file(directory)?.min(profile.largest_file);
-    Ok(Profile { protections: protections(), largest_file, ..profile })
+    let atime = if is_strict(directory)? { profile.atime } else { AtimePolicy::Unchecked };
+    Ok(Profile { atime, protections: protections(), largest_file, ..profile })
+}
+
+/// Whether every read moves access times there. Otherwise what moves them depends on which of two times is later, and on
+/// the machine's clock two steps can have one time.
+fn is_strict(directory: &Path) -> io::Result<bool> {
+    let flags = rustix::fs::statvfs(directory)?.f_flag;
+    Ok(!flags.intersects(StatVfsMountFlags::RELATIME | StatVfsMountFlags::NOATIME))
 }
 
 /// What `/proc/sys/fs/protected_*` says.

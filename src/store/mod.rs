@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-14 and OPEN-9: a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-16 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -13,26 +13,30 @@ mod barrier_tests;
 mod checkpoint;
 mod connection;
 mod failure;
+mod groups;
 mod inspection;
 mod lock;
 mod mount;
 mod session;
 mod space;
+mod turns;
 mod wal;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 pub use connection::Configuration;
 use connection::Opener;
 pub(crate) use failure::is_damage;
 use failure::{errno_of, storage};
+pub use groups::EndedGroups;
 pub use inspection::inspect;
 use lock::LockFile;
 pub use mount::{Extension, MountHolder, is_mounted, mount_holder};
@@ -45,8 +49,6 @@ use crate::types::{GroupLimits, Options};
 const PAGES_PER_OPERATION: u64 = 4;
 /// How long closing waits for another process before it leaves the log to that.
 const CLOSING_PATIENCE: Duration = Duration::from_millis(100);
-/// How long a writer that has just committed steps back for one that waits.
-const YIELD: Duration = Duration::from_millis(2);
 
 /// An open database.
 pub struct Store {
@@ -60,14 +62,20 @@ struct Shared {
     configuration: Configuration,
     read_only: bool,
     limits: GroupLimits,
+    /// How long an operation waits for another process.
+    busy_timeout: Duration,
     writer: Mutex<Writer>,
     /// Wakes the committer: a group was opened, or the store closes.
     work: Condvar,
     syncer: Mutex<Syncer>,
     /// The connection that checkpoints; None when read-only.
     checkpointer: Mutex<Option<Connection>>,
-    /// Groups committed so far; only the holder of `writer` adds to it.
-    committed: AtomicU64,
+    /// Commits in the log that a flush may have to cover: groups of ours, and what others were noticed to have
+    /// committed, which nobody may have flushed. Only the holder of `writer` adds to it.
+    changes: AtomicU64,
+    /// A flush of the log has failed: nobody can know what of it is on the disk, and the next flush would not tell.
+    /// No barrier succeeds any more, and nothing is copied from the log.
+    flush_failed: AtomicBool,
     // Last: its descriptor must outlive every connection (see the module `lock`).
     lock: LockFile,
 }
@@ -79,7 +87,7 @@ struct Writer {
     group: Option<Group>,
     data_version: i64,
     foreign_changes: u64,
-    lost: LostGroups,
+    ended: EndedGroups,
     last_commit: Instant,
     log_bytes: u64,
     /// Bytes that may still be added before the file system below is asked again how much is free.
@@ -94,21 +102,10 @@ struct Group {
     bytes: u64,
 }
 
-/// Groups whose commit failed: what they held is gone, and barriers must say so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LostGroups {
-    /// How many.
-    pub count: u64,
-    /// Why the last one failed.
-    pub errno: Option<Errno>,
-}
-
 struct Syncer {
     connection: Option<Connection>,
-    /// The groups up to this one are on the disk.
+    /// So many of [`Shared::changes`] are on the disk.
     synced: u64,
-    /// After a failed sync nobody can know what is on the disk; no barrier succeeds any more.
-    failed: bool,
 }
 
 impl Store {
@@ -131,6 +128,7 @@ impl Store {
         let lock = opener.inspect()?;
         let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
+        let log_bytes = opener.log_bytes();
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
             false => (Some(opener.connect_to_sync()?), Some(opener.connect_to_checkpoint()?)),
@@ -140,22 +138,25 @@ impl Store {
             configuration,
             read_only: options.read_only,
             limits: options.group,
+            busy_timeout: options.busy_timeout,
             writer: Mutex::new(Writer {
                 connection: Some(connection),
                 group: None,
                 data_version,
                 foreign_changes: 0,
-                lost: LostGroups::default(),
+                ended: EndedGroups::default(),
                 last_commit: Instant::now(),
-                log_bytes: opener.log_bytes(),
+                log_bytes,
                 allowance: 0,
                 mounted: false,
                 closing: false,
             }),
             work: Condvar::new(),
-            syncer: Mutex::new(Syncer { connection: syncer, synced: 0, failed: false }),
+            syncer: Mutex::new(Syncer { connection: syncer, synced: 0 }),
             checkpointer: Mutex::new(checkpointer),
-            committed: AtomicU64::new(0),
+            // Who wrote what is in the log may have died before it was flushed.
+            changes: AtomicU64::new(u64::from(log_bytes > 0)),
+            flush_failed: AtomicBool::new(false),
             lock,
         });
         let committer = match options.read_only {
@@ -200,7 +201,7 @@ impl Store {
         }
         // One transaction, so that what others commit meanwhile does not come between two statements.
         execute(writer.connection()?, "BEGIN")?;
-        let noticed = writer.notice_foreign_changes();
+        let noticed = self.shared.notice_foreign_changes(&mut writer);
         let connection = writer.connection()?;
         let _snapshot = Snapshot { connection };
         noticed?;
@@ -228,21 +229,15 @@ impl Store {
     ///
     /// # Errors
     /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
-    /// lost ([`Store::lost_groups`]).
+    /// lost ([`Store::ended_groups`]).
     pub fn barrier(&self) -> Result<()> {
         self.shared.barrier()
     }
 
-    /// The groups that could not be committed since the database was opened.
+    /// The groups that have ended since the database was opened; a mutation that runs now belongs to the next one.
     #[must_use]
-    pub fn lost_groups(&self) -> LostGroups {
-        self.shared.writer.lock().lost
-    }
-
-    /// How many groups have been committed; a mutation that runs now belongs to the next one.
-    #[must_use]
-    pub fn committed_groups(&self) -> u64 {
-        self.shared.committed.load(Ordering::Acquire)
+    pub fn ended_groups(&self) -> EndedGroups {
+        self.shared.writer.lock().ended.clone()
     }
 
     /// Looks whether another connection has committed, and returns how often that was noticed.
@@ -253,7 +248,7 @@ impl Store {
     pub fn foreign_changes(&self) -> Result<u64> {
         let mut writer = self.shared.writer.lock();
         if writer.group.is_none() {
-            writer.notice_foreign_changes()?;
+            self.shared.notice_foreign_changes(&mut writer)?;
         }
         Ok(writer.foreign_changes)
     }
@@ -343,28 +338,17 @@ impl Shared {
     }
 
     fn session<'a>(&self, writer: &'a Writer) -> Result<Session<'a>> {
-        let committed = self.committed.load(Ordering::Acquire);
-        Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
+        Ok(Session::new(writer.connection()?, writer.foreign_changes, &writer.ended))
     }
 
-    /// Begins the group, after stepping back for another process that waits (DUR-9).
+    /// Begins the group.
     fn open_group(&self, writer: &mut Writer) -> Result<()> {
-        if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
-            std::thread::sleep(YIELD);
-        }
-        {
-            let _waiting = self.lock.announce_waiting();
-            let connection = writer.connection()?;
-            execute(connection, "BEGIN IMMEDIATE").map_err(|error| match error.errno() {
-                Errno::EBUSY => Error::database(&self.path, crate::error::DatabaseProblem::Busy),
-                _ => error,
-            })?;
-        }
+        self.take_turn(writer)?;
         let now = Instant::now();
         writer.group = Some(Group { opened: now, touched: now, bytes: 0 });
-        writer.notice_foreign_changes()?;
+        // First: the group is open, whatever comes of the rest.
         self.work.notify_one();
-        Ok(())
+        self.notice_foreign_changes(writer)
     }
 
     /// Commits the open group, if there is one. When that fails the group is lost.
@@ -386,7 +370,19 @@ impl Shared {
         writer.group = None;
         writer.last_commit = Instant::now();
         writer.log_bytes += written;
-        self.committed.fetch_add(1, Ordering::Release);
+        writer.ended.commit();
+        self.changes.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Looks whether another connection has committed since.
+    fn notice_foreign_changes(&self, writer: &mut Writer) -> Result<()> {
+        let version = data_version(writer.connection()?).map_err(storage("look for foreign changes"))?;
+        if version != writer.data_version {
+            writer.data_version = version;
+            writer.foreign_changes += 1;
+            self.changes.fetch_add(1, Ordering::Release);
+        }
         Ok(())
     }
 
@@ -397,23 +393,29 @@ impl Shared {
         let wanted = {
             let mut writer = self.writer.lock();
             self.commit(&mut writer)?;
-            self.committed.load(Ordering::Acquire)
+            self.notice_foreign_changes(&mut writer)?;
+            self.changes.load(Ordering::Acquire)
         };
+        self.flush(wanted)
+    }
+
+    /// Flushes the log unless the first `wanted` changes are on the disk already.
+    fn flush(&self, wanted: u64) -> Result<()> {
         let mut syncer = self.syncer.lock();
-        if syncer.failed {
+        if self.flush_failed.load(Ordering::Acquire) {
             return Err(Errno::EIO.into());
         }
         if syncer.synced >= wanted {
             return Ok(());
         }
         // What was committed while we waited for the lock goes to the disk with the same flush.
-        let covered = self.committed.load(Ordering::Acquire);
+        let covered = self.changes.load(Ordering::Acquire);
         let Some(connection) = syncer.connection.as_ref() else {
             return Err(Errno::EIO.into());
         };
         if let Err(error) = wal::sync(connection) {
             tracing::error!(%error, "the log could not be synced; nothing is promised any more");
-            syncer.failed = true;
+            self.flush_failed.store(true, Ordering::Release);
             return Err(storage("sync the log")(error));
         }
         syncer.synced = covered;
@@ -421,14 +423,29 @@ impl Shared {
     }
 
     fn close_connections(&self) -> Result<()> {
-        let close = |connection: Connection| connection.close().map_err(|(_, error)| storage("close")(error));
-        let mut outcome = Ok(());
+        // What others were told since the last barrier is kept as well; from here on they are refused.
+        let (mut outcome, connection) = {
+            let mut writer = self.writer.lock();
+            (self.commit(&mut writer), writer.connection.take())
+        };
+        if connection.is_some() && !self.read_only {
+            outcome = outcome.and(self.flush(self.changes.load(Ordering::Acquire)));
+        }
+        let failed = self.flush_failed.load(Ordering::Acquire);
+        let close = |connection: Connection| {
+            if failed {
+                // The last connection of all would copy the log.
+                connection
+                    .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+                    .map_err(storage("keep the log"))?;
+            }
+            connection.close().map_err(|(_, error)| storage("close")(error))
+        };
         for connection in [self.syncer.lock().connection.take(), self.checkpointer.lock().take()] {
             outcome = outcome.and(connection.map_or(Ok(()), close));
         }
-        let connection = self.writer.lock().connection.take();
         if let Some(connection) = connection {
-            if !self.read_only && !self.lock.is_mounted_elsewhere() {
+            if !self.read_only && !failed && !self.lock.is_mounted_elsewhere() {
                 // Best effort: with another process in the file it stays, and that process folds it in.
                 // So it is not worth a wait for one that stands still.
                 let _ = connection.busy_timeout(CLOSING_PATIENCE);
@@ -445,15 +462,6 @@ impl Writer {
         self.connection.as_ref().ok_or_else(|| Errno::EBADF.into())
     }
 
-    fn notice_foreign_changes(&mut self) -> Result<()> {
-        let version = data_version(self.connection()?).map_err(storage("look for foreign changes"))?;
-        if version != self.data_version {
-            self.data_version = version;
-            self.foreign_changes += 1;
-        }
-        Ok(())
-    }
-
     /// SQLite gives a transaction up on some failures of a query as well (an I/O error).
     fn notice_lost_group(&mut self) -> Result<()> {
         if self.group.is_some() && self.connection()?.is_autocommit() {
@@ -464,7 +472,7 @@ impl Writer {
 
     fn lose_group(&mut self, errno: Errno) {
         self.group = None;
-        self.lost = LostGroups { count: self.lost.count + 1, errno: Some(errno) };
+        self.ended.lose(errno);
         self.allowance = 0;
         // What the layers above remember may come from the lost group.
         self.foreign_changes += 1;

@@ -38,16 +38,21 @@ bitflags! {
         const DIRECTORY = 8;
     }
 
-    /// How `write` differs from a plain one.
+    /// How `write` differs from a plain one. What else changes content (`fallocate`, `copy_file_range`) takes the two that
+    /// clear bits, and does so in the same step.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct WriteFlags: u32 {
         /// Write at the end of the file, whatever the offset (`O_APPEND`).
         const APPEND = 1;
-        /// Take away set-user-id and set-group-id, as a write by an unprivileged user does.
+        /// Take away set-user-id, and set-group-id where the group may execute, as a write by an
+        /// unprivileged user does.
         const CLEAR_SET_ID = 2;
         /// Bytes that the kernel had already accepted into its cache: they do not touch mtime and
         /// ctime, which the kernel sets itself.
         const KEEP_TIMES = 4;
+        /// With CLEAR_SET_ID, of who is not in the file's group: take set-group-id away also where the
+        /// group may not execute.
+        const CLEAR_GROUP_ID = 8;
     }
 
     /// `renameat2(2)` flags. NOREPLACE and EXCHANGE together are EINVAL.
@@ -292,7 +297,14 @@ pub trait Vfs: Send + Sync {
     /// EINVAL (empty range, or modes that exclude each other, or not aligned for collapse and
     /// insert), EOPNOTSUPP (a mode that is not provided), EISDIR, ENODEV (not a regular file),
     /// EFBIG, ENOSPC.
-    fn fallocate(&self, ino: Ino, offset: u64, length: u64, mode: FallocateMode) -> Result<()>;
+    fn fallocate(
+        &self,
+        ino: Ino,
+        offset: u64,
+        length: u64,
+        mode: FallocateMode,
+        flags: WriteFlags,
+    ) -> Result<()>;
 
     /// The next data or hole at or after `offset`.
     ///
@@ -311,6 +323,7 @@ pub trait Vfs: Send + Sync {
         to: Ino,
         to_offset: u64,
         length: u64,
+        flags: WriteFlags,
     ) -> Result<u64>;
 
     /// The entries after `position`, at most `limit`; none means the end. With `with_attributes`,

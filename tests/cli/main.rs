@@ -2,9 +2,11 @@
 //! it leaves behind when it refuses.
 
 mod arguments;
+mod conform;
 mod copying;
 mod files;
 mod mounts;
+mod oracle;
 mod program;
 mod refusals;
 mod stores;

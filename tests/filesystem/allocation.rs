@@ -16,7 +16,7 @@ fn the_modes_are_seven_and_no_other_combination() {
     let provided = [0x00, 0x01, 0x03, 0x10, 0x11, 0x08, 0x20];
     for bits in 0..0x80 {
         let mode = FallocateMode::from_bits_retain(bits);
-        let outcome = fixture.fs.fallocate(file, 0, CHUNK, mode);
+        let outcome = fixture.fs.fallocate(file, 0, CHUNK, mode, WriteFlags::empty());
         match provided.contains(&bits) {
             true => outcome.unwrap(),
             false => assert_eq!(errno(outcome), Errno::EOPNOTSUPP, "{bits:#x}"),
@@ -31,16 +31,20 @@ fn allocation_adds_a_hole_and_finds_out_whether_there_is_room() {
     let fs = &fixture.fs;
     let file = fixture.file(Ino::ROOT, "f", b"content").ino;
     let (plain, keep, zero) = (FallocateMode::empty(), FallocateMode::KEEP_SIZE, FallocateMode::ZERO_RANGE);
-    fs.fallocate(file, 0, 10 * CHUNK, plain).unwrap();
+    fs.fallocate(file, 0, 10 * CHUNK, plain, WriteFlags::empty()).unwrap();
     assert_eq!(fixture.stat(file).size, 10 * CHUNK);
     assert_eq!(fs.seek(file, CHUNK, SeekTo::Data).map_err(|error| error.errno()), Err(Errno::ENXIO));
     let before = fixture.stat(file);
     // More than any disk has.
     for mode in [plain, keep, zero, zero | keep] {
-        assert_eq!(errno(fs.fallocate(file, 0, 1 << 60, mode)), Errno::ENOSPC, "{mode:?}");
+        assert_eq!(
+            errno(fs.fallocate(file, 0, 1 << 60, mode, WriteFlags::empty())),
+            Errno::ENOSPC,
+            "{mode:?}"
+        );
     }
     assert_eq!(fixture.stat(file), before);
-    fs.fallocate(file, 1 << 40, 1 << 60, FallocateMode::PUNCH_HOLE | keep).unwrap();
+    fs.fallocate(file, 1 << 40, 1 << 60, FallocateMode::PUNCH_HOLE | keep, WriteFlags::empty()).unwrap();
 }
 
 // spec: FS-STATFS-1, FS-STATFS-2, DUR-5
@@ -78,7 +82,7 @@ fn what_would_fill_the_disk_is_refused_before_it_starts_and_after_all_other_reas
     store.reserve_space(1 << 10).unwrap();
     let source = fixture.file(Ino::ROOT, "source", b"short").ino;
     let target = fixture.file(Ino::ROOT, "target", b"").ino;
-    let copied = fs.copy_file_range(source, 0, target, 0, u64::MAX).unwrap();
+    let copied = fs.copy_file_range(source, 0, target, 0, u64::MAX, WriteFlags::empty()).unwrap();
     assert_eq!(copied, 5, "what there is to copy counts, not what was asked for");
     assert_eq!(errno(fs.create(&Caller::root(), Ino::ROOT, n("source"), 0o644)), Errno::EEXIST);
 }
@@ -95,7 +99,7 @@ fn a_long_copy_is_done_by_going_on_where_it_stopped() {
     let target = fixture.file(Ino::ROOT, "target", b"").ino;
     let mut done = 0;
     while done < size {
-        let copied = fs.copy_file_range(source, done, target, done, u64::MAX).unwrap();
+        let copied = fs.copy_file_range(source, done, target, done, u64::MAX, WriteFlags::empty()).unwrap();
         assert!(copied > 0);
         done += copied;
     }

@@ -103,9 +103,9 @@ fn a_read_only_database_refuses_after_the_path_walk_and_before_permissions() {
 
     assert_eq!(errno(fs.write(gone, 0, b"x", WriteFlags::empty())), Errno::ENOENT);
     assert_eq!(errno(fs.write(file, 0, b"", WriteFlags::empty())), Errno::EROFS);
-    assert_eq!(errno(fs.fallocate(file, 0, 0, FallocateMode::empty())), Errno::EINVAL);
-    assert_eq!(errno(fs.fallocate(file, 0, 1, FallocateMode::empty())), Errno::EROFS);
-    assert_eq!(errno(fs.copy_file_range(file, 0, file, 100, 1)), Errno::EROFS);
+    assert_eq!(errno(fs.fallocate(file, 0, 0, FallocateMode::empty(), WriteFlags::empty())), Errno::EINVAL);
+    assert_eq!(errno(fs.fallocate(file, 0, 1, FallocateMode::empty(), WriteFlags::empty())), Errno::EROFS);
+    assert_eq!(errno(fs.copy_file_range(file, 0, file, 100, 1, WriteFlags::empty())), Errno::EROFS);
     let xattr = |name: &[u8], value: &[u8]| errno(fs.setxattr(&STRANGER, file, name, value, XattrMode::Set));
     assert_eq!(xattr(b"", b""), Errno::ERANGE);
     assert_eq!(xattr(b"user.a", &[0; 65537]), Errno::E2BIG);
@@ -202,20 +202,23 @@ fn open_copy_and_fallocate_have_an_order_of_errors() {
     assert_eq!(errno(fs.open(&STRANGER, closed, write | directory)), Errno::EISDIR);
     assert_eq!(errno(fs.open(&STRANGER, closed, read | directory)), Errno::EACCES);
 
-    let copy = |from, at, to, to_at, length| errno(fs.copy_file_range(from, at, to, to_at, length));
+    let copy = |from, at, to, to_at, length| {
+        errno(fs.copy_file_range(from, at, to, to_at, length, WriteFlags::empty()))
+    };
     assert_eq!(copy(fifo, 0, plain, 0, 1), Errno::EISDIR, "either");
     assert_eq!(copy(plain, 0, fifo, 0, 1), Errno::EISDIR);
     assert_eq!(copy(fifo, 0, file, 0, 1), Errno::EINVAL);
     assert_eq!(copy(file, 0, file, u64::MAX - 2, 7), Errno::EFBIG);
     assert_eq!(copy(file, 0, file, 6, 7), Errno::EINVAL);
     assert_eq!(
-        fs.copy_file_range(file, 0, file, 7, u64::MAX).unwrap(),
+        fs.copy_file_range(file, 0, file, 7, u64::MAX, WriteFlags::empty()).unwrap(),
         7,
         "cut at the end, it is no overlap"
     );
 
     let max = i64::MAX as u64;
-    let allocate = |ino, offset, length, mode| errno(fs.fallocate(ino, offset, length, mode));
+    let allocate =
+        |ino, offset, length, mode| errno(fs.fallocate(ino, offset, length, mode, WriteFlags::empty()));
     let (collapse, insert) = (FallocateMode::COLLAPSE_RANGE, FallocateMode::INSERT_RANGE);
     let nonsense = FallocateMode::PUNCH_HOLE | collapse;
     assert_eq!(allocate(plain, 0, 0, nonsense), Errno::EINVAL);

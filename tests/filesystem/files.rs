@@ -86,19 +86,22 @@ fn fallocate_checks_its_arguments_in_the_kernels_order() {
     let fs = &fixture.fs;
     let file = fixture.file(Ino::ROOT, "f", b"0123456789").ino;
     let (keep, punch) = (FallocateMode::KEEP_SIZE, FallocateMode::PUNCH_HOLE);
-    assert_eq!(errno(fs.fallocate(file, 0, 0, punch)), Errno::EINVAL);
-    assert_eq!(errno(fs.fallocate(file, 0, 1, punch)), Errno::EOPNOTSUPP);
-    assert_eq!(errno(fs.fallocate(Ino::ROOT, 0, 1, keep)), Errno::EISDIR);
-    assert_eq!(errno(fs.fallocate(file, i64::MAX as u64, 1, keep)), Errno::EFBIG);
-    fs.fallocate(file, 2, 3, punch | keep).unwrap();
+    assert_eq!(errno(fs.fallocate(file, 0, 0, punch, WriteFlags::empty())), Errno::EINVAL);
+    assert_eq!(errno(fs.fallocate(file, 0, 1, punch, WriteFlags::empty())), Errno::EOPNOTSUPP);
+    assert_eq!(errno(fs.fallocate(Ino::ROOT, 0, 1, keep, WriteFlags::empty())), Errno::EISDIR);
+    assert_eq!(errno(fs.fallocate(file, i64::MAX as u64, 1, keep, WriteFlags::empty())), Errno::EFBIG);
+    fs.fallocate(file, 2, 3, punch | keep, WriteFlags::empty()).unwrap();
     assert_eq!(fixture.content(file), b"01\0\0\x0056789");
-    fs.fallocate(file, 20, 10, keep).unwrap();
+    fs.fallocate(file, 20, 10, keep, WriteFlags::empty()).unwrap();
     assert_eq!(fixture.stat(file).size, 10);
-    fs.fallocate(file, 20, 10, FallocateMode::empty()).unwrap();
+    fs.fallocate(file, 20, 10, FallocateMode::empty(), WriteFlags::empty()).unwrap();
     assert_eq!(fixture.stat(file).size, 30);
-    fs.fallocate(file, 8, 40, FallocateMode::ZERO_RANGE).unwrap();
+    fs.fallocate(file, 8, 40, FallocateMode::ZERO_RANGE, WriteFlags::empty()).unwrap();
     assert_eq!(fixture.stat(file).size, 48);
-    assert_eq!(errno(fs.fallocate(file, 1, 1, FallocateMode::COLLAPSE_RANGE)), Errno::EINVAL);
+    assert_eq!(
+        errno(fs.fallocate(file, 1, 1, FallocateMode::COLLAPSE_RANGE, WriteFlags::empty())),
+        Errno::EINVAL
+    );
 }
 
 // spec: FS-SEEK-1, FS-SEEK-2, FS-ATTR-3
@@ -124,10 +127,10 @@ fn ranges_are_copied_between_files_and_within_one_but_not_onto_themselves() {
     let fs = &fixture.fs;
     let from = fixture.file(Ino::ROOT, "a", &(0..=255).collect::<Vec<u8>>().repeat(1000)).ino;
     let to = fixture.file(Ino::ROOT, "b", b"").ino;
-    assert_eq!(fs.copy_file_range(from, 10, to, 3, u64::MAX - 10).unwrap(), 255_990);
+    assert_eq!(fs.copy_file_range(from, 10, to, 3, u64::MAX - 10, WriteFlags::empty()).unwrap(), 255_990);
     assert_eq!(fixture.content(to)[3..], fixture.content(from)[10..]);
-    assert_eq!(fs.copy_file_range(from, 256_000, to, 0, 10).unwrap(), 0);
-    assert_eq!(errno(fs.copy_file_range(from, 0, from, 5, 10)), Errno::EINVAL);
-    fs.copy_file_range(from, 0, from, 256_000, 300).unwrap();
+    assert_eq!(fs.copy_file_range(from, 256_000, to, 0, 10, WriteFlags::empty()).unwrap(), 0);
+    assert_eq!(errno(fs.copy_file_range(from, 0, from, 5, 10, WriteFlags::empty())), Errno::EINVAL);
+    fs.copy_file_range(from, 0, from, 256_000, 300, WriteFlags::empty()).unwrap();
     assert_eq!(fixture.content(from)[256_000..], fixture.content(from)[..300]);
 }

@@ -211,8 +211,8 @@ fn changed_content_drops_capabilities_and_set_id_bits_where_somebody_unprivilege
     let refused = FallocateMode::COLLAPSE_RANGE;
     let kept: [&dyn Fn(); 3] = [
         &|| done(fs.write(file, 0, b"", WriteFlags::CLEAR_SET_ID).unwrap()),
-        &|| done(fs.copy_file_range(source, 6, file, 0, 6).unwrap()),
-        &|| assert!(fs.fallocate(file, 1, 1, refused).is_err()),
+        &|| done(fs.copy_file_range(source, 6, file, 0, 6, WriteFlags::CLEAR_SET_ID).unwrap()),
+        &|| assert!(fs.fallocate(file, 1, 1, refused, WriteFlags::CLEAR_SET_ID).is_err()),
     ];
     arm();
     kept.iter().for_each(|change| change());
@@ -220,20 +220,29 @@ fn changed_content_drops_capabilities_and_set_id_bits_where_somebody_unprivilege
     let by_root: [&dyn Fn(); 4] = [
         &|| done(fs.write(file, 0, b"x", WriteFlags::empty()).unwrap()),
         &|| done(fs.write(file, 0, b"x", WriteFlags::KEEP_TIMES).unwrap()),
-        &|| fs.fallocate(file, 0, 100, FallocateMode::empty()).unwrap(),
-        &|| done(fs.copy_file_range(source, 0, file, 0, 6).unwrap()),
+        &|| fs.fallocate(file, 0, 100, FallocateMode::empty(), WriteFlags::empty()).unwrap(),
+        &|| done(fs.copy_file_range(source, 0, file, 0, 6, WriteFlags::empty()).unwrap()),
     ];
     for change in by_root {
         arm();
         change();
         assert_eq!(left(), (0o6777, false), "capabilities fall whoever changes the content");
     }
-    arm();
-    fs.write(file, 0, b"x", WriteFlags::CLEAR_SET_ID).unwrap();
-    assert_eq!(left(), (0o777, false));
-    fixture.chmod(file, 0o2745);
-    fs.write(file, 0, b"x", WriteFlags::CLEAR_SET_ID).unwrap();
-    assert_eq!(bits(fixture.stat(file)), 0o2745, "without group execution it is no set-id");
+    let all_three: [&dyn Fn(WriteFlags); 3] = [
+        &|flags| done(fs.write(file, 0, b"x", flags).unwrap()),
+        &|flags| fs.fallocate(file, 0, 100, FallocateMode::empty(), flags).unwrap(),
+        &|flags| done(fs.copy_file_range(source, 0, file, 0, 6, flags).unwrap()),
+    ];
+    for change in all_three {
+        arm();
+        change(WriteFlags::CLEAR_SET_ID);
+        assert_eq!(left(), (0o777, false));
+        fixture.chmod(file, 0o6745);
+        change(WriteFlags::CLEAR_SET_ID);
+        assert_eq!(bits(fixture.stat(file)), 0o2745, "without group execution it is no set-id");
+        change(WriteFlags::CLEAR_SET_ID | WriteFlags::CLEAR_GROUP_ID);
+        assert_eq!(bits(fixture.stat(file)), 0o745, "but falls for a stranger to the group");
+    }
     let truncate = OpenFlags::WRITE | OpenFlags::TRUNCATE;
     arm();
     fs.open(&Caller::root(), file, truncate).unwrap();

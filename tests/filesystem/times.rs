@@ -67,11 +67,15 @@ fn each_operation_touches_its_times_and_no_others() {
     check("write", "file:mc", &|| done(fs.write(file, 0, b"x", WriteFlags::empty())));
     check("write of nothing", "", &|| done(fs.write(file, 9, b"", WriteFlags::empty())));
     check("late write", "", &|| done(fs.write(file, 0, b"y", WriteFlags::KEEP_TIMES)));
-    check("fallocate", "file:mc", &|| fs.fallocate(file, 0, 1, FallocateMode::KEEP_SIZE).unwrap());
+    check("fallocate", "file:mc", &|| {
+        fs.fallocate(file, 0, 1, FallocateMode::KEEP_SIZE, WriteFlags::empty()).unwrap()
+    });
     let punch = FallocateMode::PUNCH_HOLE | FallocateMode::KEEP_SIZE;
-    check("punching past the end", "file:mc", &|| fs.fallocate(file, 1000, 1, punch).unwrap());
-    check("copy", "file:a other:mc", &|| done(fs.copy_file_range(file, 0, other, 0, 3)));
-    check("copy of nothing", "", &|| done(fs.copy_file_range(file, 7, other, 0, 3)));
+    check("punching past the end", "file:mc", &|| {
+        fs.fallocate(file, 1000, 1, punch, WriteFlags::empty()).unwrap()
+    });
+    check("copy", "file:a other:mc", &|| done(fs.copy_file_range(file, 0, other, 0, 3, WriteFlags::empty())));
+    check("copy of nothing", "", &|| done(fs.copy_file_range(file, 7, other, 0, 3, WriteFlags::empty())));
     check("truncation to the same size", "file:mc", &|| set(SetAttributes { size: Some(7), ..none }));
     let truncate = OpenFlags::WRITE | OpenFlags::TRUNCATE;
     check("open with truncation", "file:mc", &|| fs.open(&caller, file, truncate).unwrap());

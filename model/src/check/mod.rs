@@ -4,7 +4,9 @@
 //! whole space (or as much as a bound allows) has no counterexample, when everything that must be possible somewhere
 //! was seen (so that the space is not empty by mistake), and when each of its seeded bugs is found.
 
+pub mod cache;
 pub mod filesystem;
+pub mod group;
 pub mod references;
 
 use std::fmt::Debug;

@@ -63,6 +63,11 @@ impl FileSystem {
         Object { path, status, xattrs, content }
     }
 
+    /// Takes the processes as they are in `now`: their umask is theirs, and no crash of the file system sets it back.
+    pub fn keep_processes(&mut self, now: &Self) {
+        self.processes.clone_from(&now.processes);
+    }
+
     /// Forgets the access times of everything that has a path: after a crash they may be older (DUR-12).
     pub fn forget_access_times(&mut self) {
         for inode in self.inodes.values_mut() {

@@ -259,6 +259,41 @@ fn a_listing_goes_back_to_what_it_has_returned_and_anew_from_the_beginning() {
     assert!(machine.fs.step(at(99), &beyond).is_err());
 }
 
+// spec: FS-DIR-3, FS-DIR-5
+#[test]
+fn a_listing_owes_what_is_there_throughout_and_nothing_that_came_meanwhile() {
+    for profile in [Profile::agentfs(), Profile::mount()] {
+        let mut machine = Machine::with(profile);
+        machine.mkdir("d");
+        for name in ["before", "d/a", "d/b", "leaves"] {
+            machine.file(name, "");
+        }
+        let rename = |machine: &mut Machine, from: &str, to: &str| {
+            let flags = RenameFlags::empty();
+            assert_eq!(machine.root(Operation::Rename { from: from.into(), to: to.into(), flags }), DONE);
+        };
+        machine.open("d", OpenFlags::READ, 1);
+        assert_eq!(listed(&mut machine, 1), ["a"]);
+        machine.file("d/new", "");
+        // Its number is older than the listing, but not here.
+        rename(&mut machine, "leaves", "d/came");
+        rename(&mut machine, "d/b", "b");
+        rename(&mut machine, "b", "d/back");
+        rename(&mut machine, "d/a", "d/renamed");
+        let call = Call { by: ProcessId(0), operation: Operation::Readdir { handle: Handle(1), count: 9 } };
+        let branch = machine.fs.step(at(99), &call).unwrap().remove(0);
+        let Expected::Entries(pattern) = branch.allowed.expected else { panic!("no entries") };
+        let names = |patterns: &[EntryPattern]| -> Vec<String> {
+            let mut names: Vec<_> =
+                patterns.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&pattern.due), [""; 0]);
+        assert_eq!(names(&pattern.possible), ["back", "came", "new"]);
+    }
+}
+
 // spec: CALL-8
 #[test]
 fn listing_a_removed_directory_is_a_read_only_where_no_kernel_answers_it() {
@@ -279,7 +314,7 @@ fn listed(machine: &mut Machine, count: u32) -> Vec<String> {
     let branch = machine.fs.step(at(machine.seconds), &call).unwrap().remove(0);
     let Expected::Entries(pattern) = branch.allowed.expected.clone() else { panic!("no entries") };
     let entry = |entry: &EntryPattern| Entry { name: entry.name.clone(), inode: 0, kind: None };
-    let entries: Vec<Entry> = pattern.due.iter().map(entry).collect();
+    let entries: Vec<Entry> = pattern.due.iter().take(count as usize).map(entry).collect();
     let names = entries.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()).collect();
     machine.fs = branch.settle(&Outcome::Entries(entries));
     names

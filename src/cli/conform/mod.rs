@@ -46,9 +46,9 @@ const MOST_KINDS: usize = 20;
 #[derive(Args)]
 #[command(group(ArgGroup::new("subject").required(true).args(["dir", "exec"])))]
 #[command(after_help = "\
-Profiles say what may differ: posix (default of --dir: whatever POSIX leaves open), linux, ext4-like file systems of the
-kernel with strictatime; mount, AgentFS through the kernel; agentfs (default of --exec), exactly what SPEC.md says; or a file
-with a profile as in the setting of a trace.
+Profiles say what may differ: agentfs (default of --exec), nothing: exactly what SPEC.md says; mount, AgentFS through the
+kernel; ext4, tmpfs; linux, what file systems of the kernel have in common; posix, what POSIX leaves open besides; or a file
+with a profile as in the setting of a trace. Of a directory the file system says which, posix if it is none of these.
 
 Ends with 10 when something diverged, or the implementation hung, died or answered nonsense.
 
@@ -71,7 +71,7 @@ pub(crate) struct Conform {
     /// Where the random numbers begin; printed, so that a run can be repeated [default: the time]
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// What may differ: posix, linux, mount, agentfs, or a FILE.json
+    /// What may differ: posix, linux, ext4, tmpfs, mount, agentfs, or a FILE.json
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Choice>,
     /// Write the trace of each divergence into this directory, made when missing
@@ -84,9 +84,13 @@ pub(crate) struct Conform {
 impl Conform {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let seed = self.seed.unwrap_or_else(time_as_seed);
-        let (mut subject, profile, mut alphabet) = self.prepare()?;
+        let choice = self.choice();
+        let (mut subject, profile, mut alphabet) = self.prepare(&choice)?;
         let implementation = &mut *subject.implementation;
-        let name = implementation.name().to_owned();
+        let name = match &self.dir {
+            Some(directory) => directory.display().to_string(),
+            None => implementation.name().to_owned(),
+        };
         let stop = Interruption::watch()?;
         let progress = Progress::new(self.random);
         let caller = Caller(alphabet.processes.first().cloned().unwrap_or_default());
@@ -123,7 +127,7 @@ impl Conform {
         progress.end();
         drop(subject);
         let interrupted = !stop.goes_on();
-        let report = Report { name, profile: self.profile_words(), seed, vectors, random };
+        let report = Report { name, profile: choice.to_string(), seed, vectors, random };
         let traces = match &self.trace_dir {
             Some(directory) => report.save(directory)?,
             None => Vec::new(),
@@ -141,13 +145,13 @@ impl Conform {
     }
 
     /// The implementation, what may differ, and what random traces are made of.
-    fn prepare(&self) -> Result<(Subject, Profile, Alphabet), Failure> {
+    fn prepare(&self, choice: &Choice) -> Result<(Subject, Profile, Alphabet), Failure> {
         match (&self.dir, &self.exec) {
             (Some(directory), _) => {
-                let chosen = self.profile.clone().unwrap_or(Choice::Posix).profile()?;
+                let chosen = choice.profile()?;
                 let at = |error| Failure::host("make a file in", directory, error);
                 let subject = Subject::directory(directory, self.limit)?;
-                let profile = if matches!(self.profile, Some(Choice::File(_))) {
+                let profile = if matches!(choice, Choice::File(_)) {
                     chosen
                 } else {
                     machine::adapted(chosen, directory).map_err(at)?
@@ -156,7 +160,7 @@ impl Conform {
                 Ok((subject, profile, alphabet))
             }
             (None, Some(command)) => {
-                let profile = self.profile.clone().unwrap_or(Choice::Agentfs).profile()?;
+                let profile = choice.profile()?;
                 let subject = Subject::program(command.clone(), self.limit)?;
                 let alphabet = Alphabet { profile: profile.clone(), ..Alphabet::library() };
                 Ok((subject, profile, alphabet))
@@ -165,11 +169,11 @@ impl Conform {
         }
     }
 
-    fn profile_words(&self) -> String {
+    fn choice(&self) -> Choice {
         match (&self.profile, &self.dir) {
-            (Some(choice), _) => choice.to_string(),
-            (None, Some(_)) => Choice::Posix.to_string(),
-            (None, None) => Choice::Agentfs.to_string(),
+            (Some(choice), _) => choice.clone(),
+            (None, Some(directory)) => Choice::of_directory(directory),
+            (None, None) => Choice::Agentfs,
         }
     }
 }

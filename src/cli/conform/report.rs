@@ -96,6 +96,10 @@ impl Report {
             output.line("")?;
             self.show_kind(kind, traces.get(number), output)?;
         }
+        if !self.vectors.skipped.is_empty() {
+            output.line("\nWhat was not supported, by the number of vectors that need it:")?;
+            output.table(&self.missing())?;
+        }
         if self.vectors.not_run > 0 {
             let text = format!("\n{} vectors were not run: no answer came any more", self.vectors.not_run);
             output.line(text)?;
@@ -116,6 +120,17 @@ impl Report {
         rows.push(row("all vectors", self.vectors.total()));
         rows.push(row("random traces", tally_of(&self.random)));
         rows
+    }
+
+    /// What is missing, what most vectors need first.
+    fn missing(&self) -> Vec<Vec<String>> {
+        let mut needed: BTreeMap<&str, u32> = BTreeMap::new();
+        for skipped in &self.vectors.skipped {
+            *needed.entry(&skipped.why).or_default() += 1;
+        }
+        let mut needed: Vec<(&str, u32)> = needed.into_iter().collect();
+        needed.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));
+        needed.into_iter().map(|(why, count)| vec![format!("{count:5}"), why.to_owned()]).collect()
     }
 
     fn show_kind(

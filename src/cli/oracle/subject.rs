@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use tempfile::TempDir;
 
+use crate::Options;
 use crate::cli::exit::{Exit, Failure};
 use crate::oracle::host::{HostDirectory, PlainDirectory};
+use crate::oracle::library::Library;
 use crate::oracle::protocol::{Invocation, Process};
 use crate::oracle::{Failure as NoAnswer, Implementation};
 
@@ -61,7 +63,10 @@ impl Subject {
 
     /// The library, on databases in a temporary directory.
     pub(crate) fn library() -> Result<Self, Failure> {
-        Err(Failure::new(Exit::Refused, "TEMPORARY"))
+        let folder = tempfile::tempdir()
+            .map_err(|error| Failure::host("make a directory in", std::env::temp_dir(), error))?;
+        let library = Library::new(folder.path(), Options::default());
+        Ok(Self { implementation: Box::new(library), _folder: Some(folder) })
     }
 
     /// Starts a program that speaks the protocol, by the shell.

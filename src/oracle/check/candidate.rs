@@ -83,8 +83,11 @@ impl Candidate {
             candidate.seen_times = SeenTimes::default();
             candidate.causes =
                 if Arc::ptr_eq(state, &self.model) { self.causes.clone() } else { Causes::default() };
-            candidate.model = Arc::clone(state);
-            candidate.unsafe_since = vec![Arc::clone(state)];
+            let mut left = FileSystem::clone(state);
+            // ORA-18: what was lost is the file system's, and processes are not in it.
+            left.keep_processes(&self.model);
+            candidate.model = Arc::new(left);
+            candidate.unsafe_since = vec![Arc::clone(&candidate.model)];
             candidate
         });
         lost.collect()

@@ -80,15 +80,12 @@ impl Kernel {
         }
         let appends = description.flags.contains(OpenFlags::APPEND);
         let data = cut_to_fit(if appends { self.fs().getattr(ino)?.size } else { at }, data)?;
-        let mut flags = WriteFlags::empty();
+        let mut flags = self.change_by(who, ino)?;
         flags.set(WriteFlags::APPEND, appends);
-        flags.set(WriteFlags::CLEAR_SET_ID, self.processes.caller(who).uid != Uid::ROOT);
         let end = self.fs().write(ino, at, data, flags)?;
         if data.is_empty() {
             return Ok(0);
         }
-        // What falls only for those outside of the group the flag does not say.
-        self.drop_set_id(who, ino)?;
         if offset.is_none() {
             self.processes.description_mut(who, handle)?.offset = end;
         }
@@ -162,8 +159,7 @@ impl Kernel {
         if self.processes.opened_for(who, handle, OpenFlags::WRITE).is_err() {
             return Err(refusal_without_writing(offset, length, mode).into());
         }
-        self.fs().fallocate(ino, offset, length, mode)?;
-        self.drop_set_id(who, ino)
+        self.fs().fallocate(ino, offset, length, mode, self.change_by(who, ino)?)
     }
 
     pub(super) fn copy_file_range(
@@ -196,11 +192,8 @@ impl Kernel {
             return Err(Errno::EINVAL.into());
         }
         let length = length.min(LARGEST_OFFSET - to_offset);
-        let copied = self.fs().copy_file_range(source.ino, from_offset, target.ino, to_offset, length)?;
-        if copied > 0 {
-            self.drop_set_id(who, target.ino)?;
-        }
-        Ok(copied)
+        let flags = self.change_by(who, target.ino)?;
+        self.fs().copy_file_range(source.ino, from_offset, target.ino, to_offset, length, flags)
     }
 
     pub(super) fn fsync(&self, who: ProcessId, handle: Handle) -> Result<()> {
@@ -215,14 +208,15 @@ impl Kernel {
         Ok(if privileged { file.mode.permissions() } else { without_set_id(caller, &file) })
     }
 
-    /// Takes away the set-id bits that a change of content by `who` has left.
-    fn drop_set_id(&self, who: ProcessId, ino: Ino) -> Result<()> {
-        let kept = self.permissions_kept(who, ino)?;
-        if kept == self.fs().getattr(ino)?.mode.permissions() {
-            return Ok(());
+    /// What falls with a change of content by `who`.
+    fn change_by(&self, who: ProcessId, ino: Ino) -> Result<WriteFlags> {
+        let caller = self.processes.caller(who);
+        if caller.uid == Uid::ROOT {
+            return Ok(WriteFlags::empty());
         }
-        let changes = SetAttributes { permissions: Some(kept), ..SetAttributes::default() };
-        self.fs().setattr(&self.admitted(who), ino, &changes).map(drop)
+        let member = caller.is_in_group(self.fs().getattr(ino)?.gid);
+        let group = if member { WriteFlags::empty() } else { WriteFlags::CLEAR_GROUP_ID };
+        Ok(WriteFlags::CLEAR_SET_ID | group)
     }
 }
 

@@ -87,6 +87,7 @@ fn changed() -> Vec<Scenario> {
             .utimens("f", TimeChange::Omit, time(5, 5))
             .stat("f"),
         scenario("FS-ATTR-9-farthest", "Every 64-bit second is a time")
+            .of_agentfs()
             .file("f", "")
             .utimens("f", time(i64::MIN, 0), time(i64::MAX, 999_999_999))
             .stat("f"),

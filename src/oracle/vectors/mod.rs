@@ -82,6 +82,13 @@ impl Scenario {
         Ok(trace)
     }
 
+    /// Whether a file system of this profile can be asked for it: it may have other limits than AgentFS.
+    #[must_use]
+    pub const fn is_for(&self, profile: &Profile) -> bool {
+        // What a directory shows as its size tells AgentFS from the others.
+        !self.of_agentfs || profile.directory_size
+    }
+
     /// The rule that it is named by, as in "FS-RENAME-6" of "FS-RENAME-6-ancestor".
     #[must_use]
     pub fn rule(&self) -> &'static str {

@@ -30,6 +30,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// The same in words.
     pub about: &'static str,
+    /// Whether it shows limits that other file systems have elsewhere.
+    pub(super) of_agentfs: bool,
     /// The root directory at the beginning.
     pub(super) root: RootSetting,
     /// What is called, and when.
@@ -42,7 +44,7 @@ pub struct Scenario {
 /// Begins a scenario. Its root directory belongs to user 0, and anyone may write to it.
 pub(super) fn scenario(name: &'static str, about: &'static str) -> Scenario {
     let root = RootSetting { uid: 0, gid: 0, permissions: 0o777 };
-    Scenario { name, about, root, calls: Vec::new(), by: ProcessId(ROOT), later: 0 }
+    Scenario { name, about, of_agentfs: false, root, calls: Vec::new(), by: ProcessId(ROOT), later: 0 }
 }
 
 /// A path that begins at an open directory.
@@ -77,6 +79,12 @@ impl Scenario {
         let all = [Credentials::root(), user(1000, 1000, Vec::new()), user(1001, 1001, vec![1000])];
         let last = self.calls.iter().map(|(call, _)| call.by.0).max().unwrap_or_default();
         all.into_iter().take(usize::from(last) + 1).collect()
+    }
+
+    /// It shows limits that other file systems have elsewhere.
+    pub(super) const fn of_agentfs(mut self) -> Self {
+        self.of_agentfs = true;
+        self
     }
 
     pub(super) fn root_permissions(mut self, permissions: u32) -> Self {

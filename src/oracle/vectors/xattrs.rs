@@ -30,6 +30,7 @@ fn kept() -> Vec<Scenario> {
         .getxattr("f", "other.a")
         .listxattr("f"),
         scenario("FS-XATTR-2-sizes", "Names of up to 255 bytes and values of up to 65536, both of any bytes")
+            .of_agentfs()
             .file("f", "")
             .setxattr("f", &b"user.\xff\n"[..], &b"\0\xff"[..])
             .getxattr("f", &b"user.\xff\n"[..])
@@ -142,6 +143,7 @@ fn errors() -> Vec<Scenario> {
             .listxattr("f"),
         many(
             scenario("FS-XATTR-9-list-full", "The names of one inode take at most 65536 bytes together")
+                .of_agentfs()
                 .file("f", ""),
         )
         .setxattr("f", "user.256-one-more-that-does-not-fit-any-more", "")

@@ -110,6 +110,7 @@ impl<'a> Paths<'a> {
             }
             let mut flags = WriteFlags::APPEND;
             flags.set(WriteFlags::CLEAR_SET_ID, self.caller.uid != Uid::ROOT);
+            flags.set(WriteFlags::CLEAR_GROUP_ID, !self.caller.is_in_group(file.attributes().gid));
             self.vfs.write(file.ino(), 0, content.as_ref(), flags).map(drop)
         })
     }

@@ -48,6 +48,8 @@ const MOST_CHOICES: u8 = 5;
 pub struct Space {
     /// What it is about.
     pub name: &'static str,
+    /// How many states it has at least.
+    pub floor: usize,
     setting: Setting,
     /// Calls that have been made when the space begins.
     prelude: Vec<Call>,

@@ -33,18 +33,18 @@ impl Extent {
 
 /// Small enough to be explored with every run of the tests.
 #[must_use]
-pub fn small() -> Vec<Space> {
+pub fn small() -> [Space; 8] {
     all(Small)
 }
 
 /// The same with larger bounds and alphabets.
 #[must_use]
-pub fn larger() -> Vec<Space> {
+pub fn larger() -> [Space; 8] {
     all(Large)
 }
 
-fn all(extent: Extent) -> Vec<Space> {
-    vec![
+fn all(extent: Extent) -> [Space; 8] {
+    [
         names(extent),
         open_files(extent),
         removed_directories(extent),
@@ -80,6 +80,7 @@ fn space(name: &'static str, profile: Profile, calls: Vec<Call>, sightings: &'st
         sightings,
         bug: None,
         seen: Arc::default(),
+        floor: 1,
     }
 }
 
@@ -106,7 +107,8 @@ fn names(extent: Extent) -> Space {
         Sighting::SymlinkLoop,
     ];
     let space = space("names", without_order(), by(ROOT, operations), sightings);
-    Space { bounds: Bounds { inodes: extent.choose(6, 7), ..space.bounds }, ..space }
+    let bounds = Bounds { inodes: extent.choose(6, 7), ..space.bounds };
+    Space { bounds, floor: extent.choose(38_000, 367_000), ..space }
 }
 
 /// Two handles on files that lose their names, get others, grow and shrink.
@@ -140,10 +142,8 @@ fn open_files(extent: Extent) -> Space {
     }
     let sightings = &[Sighting::NamelessOpenFile, Sighting::NamelessGrows, Sighting::NamelessRefused];
     let space = space("open files", without_order(), by(ROOT, operations), sightings);
-    Space {
-        bounds: Bounds { inodes: extent.choose(4, 5), size: extent.choose(2, 3) as u64, listed: 0 },
-        ..space
-    }
+    let bounds = Bounds { inodes: extent.choose(4, 5), size: extent.choose(2, 3) as u64, listed: 0 };
+    Space { bounds, floor: extent.choose(179_000, 1), ..space }
 }
 
 /// Directories that are removed while they are open, where ".." of one that is gone is remembered.
@@ -176,7 +176,8 @@ fn removed_directories(extent: Extent) -> Space {
     let profile = Profile { parent_of_removed: true, posix_errors: true, ..without_order() };
     let sightings = &[Sighting::RemovedDirectoryOpen, Sighting::NotEmptyRefused];
     let space = space("removed directories", profile, by(ROOT, operations), sightings);
-    Space { bounds: Bounds { inodes: extent.choose(6, 7), ..space.bounds }, ..space }
+    let bounds = Bounds { inodes: extent.choose(6, 7), ..space.bounds };
+    Space { bounds, floor: extent.choose(14_000, 742_000), ..space }
 }
 
 /// Two users in directories that are sticky, set-group-id, closed.
@@ -235,7 +236,8 @@ fn permissions(extent: Extent) -> Space {
     ];
     let calls = [by(ROOT, root), by(USER, user)].concat();
     let space = space("permissions", without_order(), calls, sightings);
-    Space { bounds: Bounds { inodes: 4, size: 1, listed: 0 }, ..space }
+    let bounds = Bounds { inodes: 4, size: 1, listed: 0 };
+    Space { bounds, floor: extent.choose(61_000, 1), ..space }
 }
 
 /// The bytes of two open files that are stored inline or in chunks of two bytes.
@@ -277,7 +279,8 @@ fn content(extent: Extent) -> Space {
         Large => &[Sighting::Hole, Sighting::Shifted],
     };
     let space = space("content", profile, by(ROOT, operations), sightings);
-    Space { prelude: by(ROOT, prelude), bounds: Bounds { size: 6, ..space.bounds }, ..space }
+    let bounds = Bounds { size: 6, ..space.bounds };
+    Space { prelude: by(ROOT, prelude), bounds, floor: extent.choose(12_000, 1), ..space }
 }
 
 fn listing_calls(names: &'static [&'static str]) -> Vec<Operation> {
@@ -297,7 +300,8 @@ fn listing(extent: Extent) -> Space {
         listing_calls(if extent == Small { &["a", "b", "c", "d"] } else { &["a", "b", "c", "d", "e"] });
     let space = space("listing", Profile::agentfs(), by(ROOT, operations), LISTING_SIGHTINGS);
     let bounds = Bounds { inodes: extent.choose(5, 6), size: 0, listed: extent.choose(4, 5) };
-    Space { prelude: by(ROOT, [open("/", OpenFlags::READ, 1)]), bounds, ..space }
+    let prelude = by(ROOT, [open("/", OpenFlags::READ, 1)]);
+    Space { prelude, bounds, floor: extent.choose(8_900, 1), ..space }
 }
 
 /// The same without an order, where an entry that is put in place of another may be a new one.
@@ -307,7 +311,8 @@ fn unordered_listing(extent: Extent) -> Space {
     let profile = Profile { atime: AtimePolicy::Never, ..Profile::linux() };
     let space = space("listing without order", profile, by(ROOT, operations), LISTING_SIGHTINGS);
     let bounds = Bounds { inodes: extent.choose(5, 6), size: 0, listed: extent.choose(4, 5) };
-    Space { prelude: by(ROOT, [open("/", OpenFlags::READ, 1)]), bounds, ..space }
+    let prelude = by(ROOT, [open("/", OpenFlags::READ, 1)]);
+    Space { prelude, bounds, floor: extent.choose(7_200, 1), ..space }
 }
 
 /// Which calls touch which times: every time is that of the beginning or that of a call.
@@ -342,10 +347,6 @@ fn times(extent: Extent) -> Space {
     let sightings = &[Sighting::TimesDiffer, Sighting::RefusalPassesSymlink];
     let space = space("times", without_order(), by(ROOT, operations), sightings);
     let prelude = by(ROOT, [mkdir("a", 0o777), symlink("a", "b")]);
-    Space {
-        prelude,
-        bounds: Bounds { inodes: extent.choose(4, 5), size: 1, listed: 0 },
-        times: true,
-        ..space
-    }
+    let bounds = Bounds { inodes: 4, size: 1, listed: 0 };
+    Space { prelude, bounds, times: true, floor: extent.choose(16_000, 1), ..space }
 }
