@@ -71,7 +71,36 @@ const TRACES: &[Trace] = &[
     },
 ];
 
+/// What no vector shows: calls, and what the last one of them is answered.
+const ANSWERS: &[(&str, &[&str], &str)] = &[
+    (
+        "a path through a file leads nowhere",
+        &[
+            r#"{"op": "open", "path": "f", "flags": "WRITE | CREATE", "mode": 420, "handle": 1}"#,
+            r#"{"op": "access", "path": "f/x", "mode": ""}"#,
+        ],
+        r#"{"error":"ENOENT"}"#,
+    ),
+    (
+        "write_file makes directories",
+        &[r#"{"op": "open", "path": "d/f", "flags": "WRITE | CREATE", "mode": 420, "handle": 1}"#],
+        r#""done""#,
+    ),
+    ("rename of nothing to itself", &[r#"{"op": "rename", "from": "f", "to": "f"}"#], r#""done""#),
+    ("rename from nowhere", &[r#"{"op": "rename", "from": "d/f", "to": "g"}"#], r#"{"error":"EPERM"}"#),
+];
+
 pub(super) fn check(arena: &Arena, report: &mut Report) -> Result<()> {
+    report.section("what no vector shows");
+    for (name, calls, answer) in ANSWERS {
+        report.attempt(name, || {
+            let outcome = drive(&arena.scratch().join("answers.db"), false, calls)?.pop();
+            let outcome = outcome.context("no answer")?.to_string();
+            ensure!(outcome == *answer, "the answer is {outcome}, documented is {answer}");
+            Ok(())
+        });
+    }
+    report.attempt("a new directory does not take set-group-id", || set_group_id(arena));
     report.section("databases that the SDK writes");
     report.attempt("its own are of format 0.4, which is older", || its_own(arena));
     for trace in TRACES {
@@ -95,6 +124,9 @@ pub(super) fn check(arena: &Arena, report: &mut Report) -> Result<()> {
     report.attempt("a directory with a name that is not UTF-8: its process ends", || not_text(arena));
     report
         .attempt("a small file that it writes: our program shows the old bytes", || small_file(arena, &ours));
+    report.attempt("a small file in a database without inline files: as written, both ways", || {
+        not_inline(arena)
+    });
     report.attempt("a sparse file that it writes: what lay behind the hole is lost", || {
         sparse_file(arena, &ours)
     });
@@ -121,7 +153,7 @@ fn drive(database: &Path, existing: bool, calls: &[&str]) -> Result<Vec<Value>> 
 
 fn start(database: &Path, existing: bool, calls: &[&str]) -> Result<Finished> {
     let begin = json!({"begin": {
-        "processes": [{"uid": 0, "gid": 0}], "root": {"uid": 0, "gid": 0, "permissions": 0o755}, "profile": {},
+        "processes": [{"uid": 0, "gid": 0}], "root": {"uid": 0, "gid": 0, "permissions": 0o2755}, "profile": {},
     }});
     let input = format!(
         "{begin}\n{}{{\"end\": {{}}}}\n",
@@ -129,6 +161,19 @@ fn start(database: &Path, existing: bool, calls: &[&str]) -> Result<Finished> {
     );
     let program = Program::new(python()?).arg(adapter()).arg("--database").arg(database).input(input);
     if existing { program.arg("--existing").run() } else { program.run() }
+}
+
+/// The setting of [`start`] has a root directory with that bit.
+fn set_group_id(arena: &Arena) -> Result<()> {
+    let calls = [
+        r#"{"op": "mkdir", "path": "d", "mode": 493}"#,
+        r#"{"op": "stat", "path": "d"}"#,
+        r#"{"op": "stat", "path": "/"}"#,
+    ];
+    let outcomes = drive(&arena.scratch().join("answers.db"), false, &calls)?;
+    let seen = [&outcomes[1], &outcomes[2]].map(|outcome| outcome["status"]["permissions"].clone());
+    ensure!(seen == [json!(0o755), json!(0o2755)], "{seen:?}");
+    Ok(())
 }
 
 fn its_own(arena: &Arena) -> Result<()> {
@@ -280,6 +325,22 @@ fn small_file(arena: &Arena, ours: &Path) -> Result<()> {
     let shown =
         Program::new(arena.agentfs()?).args(["fs", "cat"]).arg(&database).arg("inline").succeed()?.stdout;
     ensure!(shown == "hel", "our program shows {shown:?}");
+    Ok(())
+}
+
+/// The way out that docs/FOREIGN.md names.
+fn not_inline(arena: &Arena) -> Result<()> {
+    let database = arena.scratch().join("not-inline.db");
+    Program::new(arena.agentfs()?).args(["init", "--inline-threshold", "0"]).arg(&database).succeed()?;
+    Program::new(arena.agentfs()?).args(["fs", "write"]).arg(&database).args(["small", "ours"]).succeed()?;
+    let open = r#"{"op": "open", "path": "small", "flags": "READ | WRITE", "handle": 1}"#;
+    let read = r#"{"op": "read", "handle": 1, "length": 100}"#;
+    let outcomes = drive(&database, true, &[open, read, r#"{"op": "write", "handle": 1, "data": "SDK"}"#])?;
+    ensure!(outcomes[1] == json!({"data": "ours"}), "{}", outcomes[1]);
+    ensure!(verify(arena, &database)? == BTreeSet::from([STAMP.to_owned()]), "verify finds more");
+    let shown =
+        Program::new(arena.agentfs()?).args(["fs", "cat"]).arg(&database).arg("small").succeed()?.stdout;
+    ensure!(shown == "oursSDK", "our program shows {shown:?}");
     Ok(())
 }
 
