@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-14 and OPEN-9: a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-15 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -68,6 +68,9 @@ struct Shared {
     checkpointer: Mutex<Option<Connection>>,
     /// Groups committed so far; only the holder of `writer` adds to it.
     committed: AtomicU64,
+    /// Commits in the log that a flush may have to cover: groups of ours, and what others were noticed to have
+    /// committed, which nobody may have flushed. Only the holder of `writer` adds to it.
+    changes: AtomicU64,
     // Last: its descriptor must outlive every connection (see the module `lock`).
     lock: LockFile,
 }
@@ -105,7 +108,7 @@ pub struct LostGroups {
 
 struct Syncer {
     connection: Option<Connection>,
-    /// The groups up to this one are on the disk.
+    /// So many of [`Shared::changes`] are on the disk.
     synced: u64,
     /// After a failed sync nobody can know what is on the disk; no barrier succeeds any more.
     failed: bool,
@@ -131,6 +134,7 @@ impl Store {
         let lock = opener.inspect()?;
         let (connection, configuration) = opener.connect_first()?;
         let data_version = data_version(&connection).map_err(|error| opener.problem(error))?;
+        let log_bytes = opener.log_bytes();
         let (syncer, checkpointer) = match options.read_only {
             true => (None, None),
             false => (Some(opener.connect_to_sync()?), Some(opener.connect_to_checkpoint()?)),
@@ -147,7 +151,7 @@ impl Store {
                 foreign_changes: 0,
                 lost: LostGroups::default(),
                 last_commit: Instant::now(),
-                log_bytes: opener.log_bytes(),
+                log_bytes,
                 allowance: 0,
                 mounted: false,
                 closing: false,
@@ -156,6 +160,8 @@ impl Store {
             syncer: Mutex::new(Syncer { connection: syncer, synced: 0, failed: false }),
             checkpointer: Mutex::new(checkpointer),
             committed: AtomicU64::new(0),
+            // Who wrote what is in the log may have died before it was flushed.
+            changes: AtomicU64::new(u64::from(log_bytes > 0)),
             lock,
         });
         let committer = match options.read_only {
@@ -200,7 +206,7 @@ impl Store {
         }
         // One transaction, so that what others commit meanwhile does not come between two statements.
         execute(writer.connection()?, "BEGIN")?;
-        let noticed = writer.notice_foreign_changes();
+        let noticed = self.shared.notice_foreign_changes(&mut writer);
         let connection = writer.connection()?;
         let _snapshot = Snapshot { connection };
         noticed?;
@@ -253,7 +259,7 @@ impl Store {
     pub fn foreign_changes(&self) -> Result<u64> {
         let mut writer = self.shared.writer.lock();
         if writer.group.is_none() {
-            writer.notice_foreign_changes()?;
+            self.shared.notice_foreign_changes(&mut writer)?;
         }
         Ok(writer.foreign_changes)
     }
@@ -362,7 +368,7 @@ impl Shared {
         }
         let now = Instant::now();
         writer.group = Some(Group { opened: now, touched: now, bytes: 0 });
-        writer.notice_foreign_changes()?;
+        self.notice_foreign_changes(writer)?;
         self.work.notify_one();
         Ok(())
     }
@@ -387,6 +393,18 @@ impl Shared {
         writer.last_commit = Instant::now();
         writer.log_bytes += written;
         self.committed.fetch_add(1, Ordering::Release);
+        self.changes.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Looks whether another connection has committed since.
+    fn notice_foreign_changes(&self, writer: &mut Writer) -> Result<()> {
+        let version = data_version(writer.connection()?).map_err(storage("look for foreign changes"))?;
+        if version != writer.data_version {
+            writer.data_version = version;
+            writer.foreign_changes += 1;
+            self.changes.fetch_add(1, Ordering::Release);
+        }
         Ok(())
     }
 
@@ -397,7 +415,8 @@ impl Shared {
         let wanted = {
             let mut writer = self.writer.lock();
             self.commit(&mut writer)?;
-            self.committed.load(Ordering::Acquire)
+            self.notice_foreign_changes(&mut writer)?;
+            self.changes.load(Ordering::Acquire)
         };
         let mut syncer = self.syncer.lock();
         if syncer.failed {
@@ -407,7 +426,7 @@ impl Shared {
             return Ok(());
         }
         // What was committed while we waited for the lock goes to the disk with the same flush.
-        let covered = self.committed.load(Ordering::Acquire);
+        let covered = self.changes.load(Ordering::Acquire);
         let Some(connection) = syncer.connection.as_ref() else {
             return Err(Errno::EIO.into());
         };
@@ -443,15 +462,6 @@ impl Shared {
 impl Writer {
     fn connection(&self) -> Result<&Connection> {
         self.connection.as_ref().ok_or_else(|| Errno::EBADF.into())
-    }
-
-    fn notice_foreign_changes(&mut self) -> Result<()> {
-        let version = data_version(self.connection()?).map_err(storage("look for foreign changes"))?;
-        if version != self.data_version {
-            self.data_version = version;
-            self.foreign_changes += 1;
-        }
-        Ok(())
     }
 
     /// SQLite gives a transaction up on some failures of a query as well (an I/O error).
