@@ -1,8 +1,10 @@
 //! Barriers whose flush fails. Only here can the connection that flushes be exchanged for one that cannot.
 
+use std::sync::atomic::Ordering;
+
 use rusqlite::Connection;
 
-use super::Store;
+use super::{Store, wal};
 use crate::error::Errno;
 use crate::types::Options;
 
@@ -36,9 +38,8 @@ fn flushes(store: &Store) -> bool {
     let memory = Connection::open_in_memory().unwrap();
     let real = store.shared.syncer.lock().connection.replace(memory);
     let outcome = store.barrier();
-    let mut syncer = store.shared.syncer.lock();
-    syncer.connection = real;
-    syncer.failed = false;
+    store.shared.syncer.lock().connection = real;
+    store.shared.flush_failed.store(false, Ordering::Release);
     outcome.is_err()
 }
 
@@ -75,4 +76,45 @@ fn the_first_barrier_flushes_the_log_that_a_dead_process_left() {
     assert!(flushes(&store));
     store.barrier().unwrap();
     assert!(!flushes(&store));
+}
+
+// spec: DUR-16, DUR-7, OPEN-3
+#[test]
+fn after_a_flush_that_failed_nothing_is_copied_from_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    let store = Store::create(&path, &Options::default()).unwrap();
+    let main = || std::fs::read(&path).unwrap();
+    let before = main();
+    store.mutate(|session| session.execute(CHANGE, [])).unwrap();
+    let memory = Connection::open_in_memory().unwrap();
+    store.shared.syncer.lock().connection.replace(memory);
+    store.barrier().unwrap_err();
+    store.shared.empty_log(&mut store.shared.writer.lock()).unwrap();
+    assert!(main() == before, "by a checkpoint");
+    store.close().unwrap_err();
+    assert!(main() == before, "at the end");
+    let store = Store::open(&path, &Options::default()).unwrap();
+    let atime = |session: &super::Session<'_>| {
+        session.row("SELECT atime > mtime FROM fs_inode WHERE ino = 1", [], |row| row.get::<_, bool>(0))
+    };
+    assert_eq!(store.read(atime).unwrap(), Some(true), "the log is still there");
+    store.close().unwrap();
+    assert!(main() != before);
+}
+
+// spec: DUR-16, DUR-7
+#[test]
+fn after_a_checkpoint_could_not_flush_the_log_no_barrier_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(&folder.path().join("agent.db"), &Options::default()).unwrap();
+    store.mutate(|session| session.execute(CHANGE, [])).unwrap();
+    {
+        let checkpointer = store.shared.checkpointer.lock();
+        let connection = checkpointer.as_ref().unwrap();
+        wal::open_log(connection).unwrap();
+        wal::fail_syncs(connection);
+    }
+    store.shared.empty_log(&mut store.shared.writer.lock()).unwrap();
+    assert_eq!(store.barrier().map_err(|error| error.errno()), Err(Errno::EIO));
 }

@@ -1,12 +1,14 @@
-//! Copying the log into the main file, so that it does not grow without end (DUR-14).
+//! Copying the log into the main file, so that it does not grow without end (DUR-14), and never after a failed flush (DUR-16).
 //!
 //! Beside the writer while there is little to do, with the writer waiting when the log has grown too
 //! long, and emptied altogether when the disk below is nearly full.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
+use super::failure::is_failed_flush;
 use super::{Shared, Writer};
 use crate::error::Result;
 
@@ -84,14 +86,23 @@ impl Shared {
         Ok(())
     }
 
+    /// A page may reach the disk in the main file only after it has in the log. When a flush has failed, of whichever
+    /// connection, the next one succeeds without having written anything, and SQLite would go on: so there is none (DUR-16).
     fn checkpoint(&self, mode: &'static str) {
         let checkpointer = self.checkpointer.lock();
+        if self.flush_failed.load(Ordering::Acquire) {
+            return;
+        }
         let Some(connection) = checkpointer.as_ref() else { return };
         let checkpoint = connection.query_row(mode, [], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
         });
         match checkpoint {
             Ok((busy, log, done)) => tracing::debug!(busy, log, done, "checkpoint"),
+            Err(error) if is_failed_flush(&error) => {
+                tracing::error!(%error, "the log could not be synced; nothing is promised any more");
+                self.flush_failed.store(true, Ordering::Release);
+            }
             Err(error) => tracing::warn!(%error, "checkpoint"),
         }
     }

@@ -32,6 +32,15 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether a file could not be synced.
+pub(super) fn is_failed_flush(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::SqliteFailure(failure, _)
+            if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC
+    )
+}
+
 /// Wraps a SQLite failure met during `operation`.
 pub(crate) fn storage(operation: &'static str) -> impl FnOnce(rusqlite::Error) -> Error {
     move |source| Error::Storage { errno: errno_of(&source), operation, source }

@@ -1,6 +1,6 @@
 //! The store: the one place that opens SQLite. Connections, the group transaction, barriers.
 //!
-//! Keeps DUR-1 to DUR-15 and OPEN-9: a mutation runs at once, inside the group that is open;
+//! Keeps DUR-1 to DUR-16 and OPEN-9: a mutation runs at once, inside the group that is open;
 //! the group is committed when it is idle, old or large, and at every barrier; a barrier returns
 //! when the log is synced. It knows nothing of inodes, keys or tool calls.
 //!
@@ -22,12 +22,13 @@ mod wal;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 pub use connection::Configuration;
 use connection::Opener;
@@ -71,6 +72,9 @@ struct Shared {
     /// Commits in the log that a flush may have to cover: groups of ours, and what others were noticed to have
     /// committed, which nobody may have flushed. Only the holder of `writer` adds to it.
     changes: AtomicU64,
+    /// A flush of the log has failed: nobody can know what of it is on the disk, and the next flush would not tell.
+    /// No barrier succeeds any more, and nothing is copied from the log.
+    flush_failed: AtomicBool,
     // Last: its descriptor must outlive every connection (see the module `lock`).
     lock: LockFile,
 }
@@ -110,8 +114,6 @@ struct Syncer {
     connection: Option<Connection>,
     /// So many of [`Shared::changes`] are on the disk.
     synced: u64,
-    /// After a failed sync nobody can know what is on the disk; no barrier succeeds any more.
-    failed: bool,
 }
 
 impl Store {
@@ -157,11 +159,12 @@ impl Store {
                 closing: false,
             }),
             work: Condvar::new(),
-            syncer: Mutex::new(Syncer { connection: syncer, synced: 0, failed: false }),
+            syncer: Mutex::new(Syncer { connection: syncer, synced: 0 }),
             checkpointer: Mutex::new(checkpointer),
             committed: AtomicU64::new(0),
             // Who wrote what is in the log may have died before it was flushed.
             changes: AtomicU64::new(u64::from(log_bytes > 0)),
+            flush_failed: AtomicBool::new(false),
             lock,
         });
         let committer = match options.read_only {
@@ -419,7 +422,7 @@ impl Shared {
             self.changes.load(Ordering::Acquire)
         };
         let mut syncer = self.syncer.lock();
-        if syncer.failed {
+        if self.flush_failed.load(Ordering::Acquire) {
             return Err(Errno::EIO.into());
         }
         if syncer.synced >= wanted {
@@ -432,7 +435,7 @@ impl Shared {
         };
         if let Err(error) = wal::sync(connection) {
             tracing::error!(%error, "the log could not be synced; nothing is promised any more");
-            syncer.failed = true;
+            self.flush_failed.store(true, Ordering::Release);
             return Err(storage("sync the log")(error));
         }
         syncer.synced = covered;
@@ -440,14 +443,23 @@ impl Shared {
     }
 
     fn close_connections(&self) -> Result<()> {
-        let close = |connection: Connection| connection.close().map_err(|(_, error)| storage("close")(error));
+        let failed = self.flush_failed.load(Ordering::Acquire);
+        let close = |connection: Connection| {
+            if failed {
+                // The last connection of all would copy the log.
+                connection
+                    .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+                    .map_err(storage("keep the log"))?;
+            }
+            connection.close().map_err(|(_, error)| storage("close")(error))
+        };
         let mut outcome = Ok(());
         for connection in [self.syncer.lock().connection.take(), self.checkpointer.lock().take()] {
             outcome = outcome.and(connection.map_or(Ok(()), close));
         }
         let connection = self.writer.lock().connection.take();
         if let Some(connection) = connection {
-            if !self.read_only && !self.lock.is_mounted_elsewhere() {
+            if !self.read_only && !failed && !self.lock.is_mounted_elsewhere() {
                 // Best effort: with another process in the file it stays, and that process folds it in.
                 // So it is not worth a wait for one that stands still.
                 let _ = connection.busy_timeout(CLOSING_PATIENCE);

@@ -15,6 +15,20 @@ pub(super) fn open_log(connection: &Connection) -> rusqlite::Result<()> {
 ///
 /// In WAL mode with `synchronous=NORMAL` a commit is only written; this is what makes it durable.
 pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {
+    let file = log_of(connection)?;
+    // SAFETY: SQLite returned `file`, which stays open while the connection does; `pMethods` is
+    // null for a file that is not open, which is checked before it is followed.
+    let code = unsafe {
+        match (*file).pMethods.as_ref().and_then(|methods| methods.xSync) {
+            Some(sync) => sync(file, ffi::SQLITE_SYNC_NORMAL as c_int),
+            None => ffi::SQLITE_IOERR_FSYNC,
+        }
+    };
+    check(code)
+}
+
+/// The log as the connection has it open.
+fn log_of(connection: &Connection) -> rusqlite::Result<*mut ffi::sqlite3_file> {
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
     // SAFETY: the handle is valid as long as `connection`, and is not used by another thread
     // meanwhile (`Connection` is not `Sync` and we hold a reference to it); the file-control
@@ -31,15 +45,22 @@ pub(super) fn sync(connection: &Connection) -> rusqlite::Result<()> {
     if file.is_null() {
         return Err(failure(ffi::SQLITE_IOERR_FSYNC));
     }
-    // SAFETY: SQLite returned `file`, which stays open while the connection does; `pMethods` is
-    // null for a file that is not open, which is checked before it is followed.
-    let code = unsafe {
-        match (*file).pMethods.as_ref().and_then(|methods| methods.xSync) {
-            Some(sync) => sync(file, ffi::SQLITE_SYNC_NORMAL as c_int),
-            None => ffi::SQLITE_IOERR_FSYNC,
-        }
-    };
-    check(code)
+    Ok(file)
+}
+
+/// Lets every sync of the log through this connection fail from now on.
+#[cfg(test)]
+pub(super) fn fail_syncs(connection: &Connection) {
+    unsafe extern "C" fn fail(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
+        ffi::SQLITE_IOERR_FSYNC
+    }
+    let file = log_of(connection).unwrap();
+    // SAFETY: SQLite returned `file`, which is open, so that it has methods. The copy that takes their place lives as
+    // long as the program, and differs in one function, of the type that is asked for.
+    unsafe {
+        let methods = ffi::sqlite3_io_methods { xSync: Some(fail), ..*(*file).pMethods };
+        (*file).pMethods = Box::leak(Box::new(methods));
+    }
 }
 
 /// Pages that this connection has written since the last call.
