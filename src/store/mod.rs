@@ -421,6 +421,11 @@ impl Shared {
             self.notice_foreign_changes(&mut writer)?;
             self.changes.load(Ordering::Acquire)
         };
+        self.flush(wanted)
+    }
+
+    /// Flushes the log unless the first `wanted` changes are on the disk already.
+    fn flush(&self, wanted: u64) -> Result<()> {
         let mut syncer = self.syncer.lock();
         if self.flush_failed.load(Ordering::Acquire) {
             return Err(Errno::EIO.into());
@@ -443,6 +448,14 @@ impl Shared {
     }
 
     fn close_connections(&self) -> Result<()> {
+        // What others were told since the last barrier is kept as well; from here on they are refused.
+        let (mut outcome, connection) = {
+            let mut writer = self.writer.lock();
+            (self.commit(&mut writer), writer.connection.take())
+        };
+        if connection.is_some() && !self.read_only {
+            outcome = outcome.and(self.flush(self.changes.load(Ordering::Acquire)));
+        }
         let failed = self.flush_failed.load(Ordering::Acquire);
         let close = |connection: Connection| {
             if failed {
@@ -453,11 +466,9 @@ impl Shared {
             }
             connection.close().map_err(|(_, error)| storage("close")(error))
         };
-        let mut outcome = Ok(());
         for connection in [self.syncer.lock().connection.take(), self.checkpointer.lock().take()] {
             outcome = outcome.and(connection.map_or(Ok(()), close));
         }
-        let connection = self.writer.lock().connection.take();
         if let Some(connection) = connection {
             if !self.read_only && !failed && !self.lock.is_mounted_elsewhere() {
                 // Best effort: with another process in the file it stays, and that process folds it in.

@@ -161,3 +161,24 @@ fn beside_a_mount_the_last_reference_of_another_removes_nothing() {
     fixture.fs.forget(open, 1);
     assert_eq!(errno(fixture.fs.getattr(open)), Errno::ENOENT);
 }
+
+// spec: OPEN-9, DUR-4
+#[test]
+fn what_is_acknowledged_while_the_database_closes_is_kept() {
+    for _ in 0..5 {
+        let fixture = Fixture::new();
+        let acknowledged = std::thread::scope(|scope| {
+            let busy = scope.spawn(|| {
+                let acknowledged = (0..).take_while(|i| create(&fixture.fs, &format!("f{i}")).is_ok());
+                acknowledged.last()
+            });
+            while fixture.lookup(Ino::ROOT, "f0").is_err() {}
+            fixture.fs.shut_down().unwrap();
+            busy.join().unwrap()
+        });
+        let last = format!("f{}", acknowledged.expect("the first was there"));
+        assert_eq!(std::fs::read_dir(fixture.folder.path()).unwrap().count(), 1, "one file is left");
+        let fs = AgentFs::open(&fixture.path(), &fixture.options).unwrap();
+        assert!(fs.lookup(&Caller::root(), Ino::ROOT, n(&last)).is_ok(), "{last} is gone");
+    }
+}
