@@ -15,6 +15,7 @@ mod directory;
 mod extent;
 mod file;
 mod inode;
+mod losses;
 mod namespace;
 mod permission;
 mod put;
@@ -44,6 +45,7 @@ use crate::vfs::{
 };
 use content::{Content, MAX_FILE_BYTES};
 use inode::Inode;
+use losses::Concern;
 use state::State;
 
 /// Pending access times past which they are stored without waiting for a barrier.
@@ -200,7 +202,7 @@ impl AgentFs {
     }
 
     fn operation<'a>(&'a self, session: &'a Session<'a>, state: &'a mut State, room: bool) -> Operation<'a> {
-        state.settle(session.lost_groups(), session.committed_groups());
+        state.settle(session.ended_groups());
         state.revalidate(session);
         Operation { session, state, fs: self, now: self.clock.now(), room }
     }
@@ -434,28 +436,33 @@ impl Vfs for AgentFs {
     }
 
     fn fsync(&self, ino: Ino) -> Result<()> {
-        let lost = self.store.lost_groups().count;
-        let barrier = self.barrier();
-        // The loss of a group is told to each inode in it, and is not told twice.
-        let loss = self.state.lock().take_loss(ino);
-        match loss {
-            Some(errno) => Err(errno.into()),
-            // What was lost now is others'; what was done to this inode still has to reach the disk.
-            None if barrier.is_err() && self.store.lost_groups().count != lost => self.barrier(),
-            None => barrier,
-        }
+        self.barrier_on(Concern::Inode(ino))
     }
 
     fn sync(&self) -> Result<()> {
-        let barrier = self.barrier();
-        match self.state.lock().take_sync_loss() {
-            Some(errno) => Err(errno.into()),
-            None => barrier,
-        }
+        self.barrier_on(Concern::Everything)
     }
 }
 
 impl AgentFs {
+    /// Everything so far onto the disk, or the word that something of it was lost.
+    fn barrier_on(&self, concern: Concern) -> Result<()> {
+        let begun = self.state.lock().losses.begin();
+        let outcome = loop {
+            let lost = self.store.ended_groups().lost;
+            let barrier = self.barrier();
+            if let Some(errno) = self.state.lock().losses.take(concern, begun) {
+                break Err(errno.into());
+            }
+            // What was lost now is others'; what this is about still has to reach the disk.
+            if barrier.is_ok() || self.store.ended_groups().lost == lost {
+                break barrier;
+            }
+        };
+        self.state.lock().losses.end();
+        outcome
+    }
+
     /// Everything so far onto the disk, access times included.
     fn barrier(&self) -> Result<()> {
         if self.store.is_read_only() {
@@ -471,10 +478,8 @@ impl AgentFs {
             stored => stored,
         };
         let barrier = self.store.barrier();
-        // In this order: a group that is committed between the two must not hide one that is lost.
         let mut state = self.state.lock();
-        let committed = self.store.committed_groups();
-        state.settle(self.store.lost_groups(), committed);
+        state.settle(&self.store.ended_groups());
         drop(state);
         stored.and(barrier)
     }

@@ -1,6 +1,6 @@
 //! What a file system remembers beside the database: references, and answers that are dear to find.
 //!
-//! Keeps FS-REAP-1, FS-REAP-12, FS-NLINK-2, FS-NLINK-6, FS-DIR-3, FS-DIR-8 and DUR-6. Apart from the references, which
+//! Keeps FS-REAP-1, FS-REAP-12, FS-NLINK-2, FS-NLINK-6, FS-DIR-3 and FS-DIR-8. Apart from the references, which
 //! only the holders know, and what is remembered of lost groups, all of it can be found again in the database, and is
 //! dropped whenever another connection has changed it.
 
@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::dentry;
 use super::inode::Inode;
+use super::losses::Losses;
 use crate::error::{Errno, Result};
-use crate::store::{Extension, LostGroups, Session};
+use crate::store::{EndedGroups, Extension, Session};
 use crate::types::{Ino, Name, Timestamp};
 
 /// Entries past which a map of remembered answers is emptied, or thinned out.
@@ -39,13 +40,7 @@ pub(super) struct State {
     pub(super) entries: Option<u64>,
     pub(super) xattrs: Option<Extension>,
     foreign_changes: u64,
-    /// Inodes changed in the group that is open.
-    touched: HashSet<Ino>,
-    touched_group: u64,
-    lost: LostGroups,
-    /// Inodes whose changes were lost, until a barrier has said so.
-    unreported: HashMap<Ino, Errno>,
-    unreported_sync: Option<Errno>,
+    pub(super) losses: Losses,
     last_number: Option<Ino>,
     /// A group was lost, and with it perhaps what the database knew of numbers given out.
     numbers_lost: bool,
@@ -229,21 +224,13 @@ impl State {
     }
 
     /// Takes over what became of the groups before the next operation joins one.
-    pub(super) fn settle(&mut self, lost: LostGroups, committed: u64) {
-        if lost.count != self.lost.count {
-            self.lost = lost;
-            self.numbers_lost = true;
-            let errno = lost.errno.unwrap_or(Errno::EIO);
-            self.unreported.extend(self.touched.drain().map(|ino| (ino, errno)));
-            self.unreported_sync = Some(errno);
-            // After a commit as well, the group that was lost was another one: none of a file's.
-            if committed == self.touched_group {
-                self.lose_inodes();
-            }
+    pub(super) fn settle(&mut self, ended: &EndedGroups) {
+        let settled = self.losses.settle(ended);
+        self.numbers_lost |= settled.lost;
+        if settled.own_lost {
+            self.lose_inodes();
         }
-        if committed != self.touched_group {
-            self.touched_group = committed;
-            self.touched.clear();
+        if settled.own_ended {
             self.first_in_group = None;
         }
     }
@@ -270,17 +257,7 @@ impl State {
     }
 
     pub(super) fn touch(&mut self, inos: impl IntoIterator<Item = Ino>) {
-        self.touched.extend(inos);
-    }
-
-    /// The loss that a barrier on `ino` must report, once.
-    pub(super) fn take_loss(&mut self, ino: Ino) -> Option<Errno> {
-        self.unreported.remove(&ino)
-    }
-
-    /// The loss that a barrier on everything must report, once.
-    pub(super) fn take_sync_loss(&mut self) -> Option<Errno> {
-        self.unreported_sync.take()
+        self.losses.touch(inos);
     }
 
     pub(super) fn forget_inode(&mut self, ino: Ino) {

@@ -59,7 +59,7 @@ struct Source {
 impl ForeignChanges for Source {
     fn read(&self) -> Result<Changes> {
         let foreign = self.fs.store().foreign_changes()?;
-        Ok(Changes { foreign, lost: self.fs.store().lost_groups().count })
+        Ok(Changes { foreign, lost: self.fs.store().ended_groups().lost })
     }
 
     fn sweep(&self) -> Result<()> {

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::connection::Opener;
 use super::failure::storage;
-use super::{LostGroups, Session};
+use super::{EndedGroups, Session};
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::types::Options;
 
@@ -163,7 +163,7 @@ impl<T, W: Fn(&Session<'_>) -> Result<T>> Inspection<W> {
         };
         begin().map_err(|error| self.failure(error))?;
         self.opener.recognise(&connection)?;
-        let outcome = (self.work)(&Session::new(&connection, 0, LostGroups::default(), 0))?;
+        let outcome = (self.work)(&Session::new(&connection, 0, &EndedGroups::default()))?;
         connection.execute_batch("ROLLBACK").map_err(storage("end reading"))?;
         connection.close().map_err(|(_, error)| storage("close")(error))?;
         Ok(outcome)

@@ -13,6 +13,7 @@ mod barrier_tests;
 mod checkpoint;
 mod connection;
 mod failure;
+mod groups;
 mod inspection;
 mod lock;
 mod mount;
@@ -34,6 +35,7 @@ pub use connection::Configuration;
 use connection::Opener;
 pub(crate) use failure::is_damage;
 use failure::{errno_of, storage};
+pub use groups::EndedGroups;
 pub use inspection::inspect;
 use lock::LockFile;
 pub use mount::{Extension, MountHolder, is_mounted, mount_holder};
@@ -67,8 +69,6 @@ struct Shared {
     syncer: Mutex<Syncer>,
     /// The connection that checkpoints; None when read-only.
     checkpointer: Mutex<Option<Connection>>,
-    /// Groups committed so far; only the holder of `writer` adds to it.
-    committed: AtomicU64,
     /// Commits in the log that a flush may have to cover: groups of ours, and what others were noticed to have
     /// committed, which nobody may have flushed. Only the holder of `writer` adds to it.
     changes: AtomicU64,
@@ -86,7 +86,7 @@ struct Writer {
     group: Option<Group>,
     data_version: i64,
     foreign_changes: u64,
-    lost: LostGroups,
+    ended: EndedGroups,
     last_commit: Instant,
     log_bytes: u64,
     /// Bytes that may still be added before the file system below is asked again how much is free.
@@ -99,15 +99,6 @@ struct Group {
     opened: Instant,
     touched: Instant,
     bytes: u64,
-}
-
-/// Groups whose commit failed: what they held is gone, and barriers must say so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LostGroups {
-    /// How many.
-    pub count: u64,
-    /// Why the last one failed.
-    pub errno: Option<Errno>,
 }
 
 struct Syncer {
@@ -151,7 +142,7 @@ impl Store {
                 group: None,
                 data_version,
                 foreign_changes: 0,
-                lost: LostGroups::default(),
+                ended: EndedGroups::default(),
                 last_commit: Instant::now(),
                 log_bytes,
                 allowance: 0,
@@ -161,7 +152,6 @@ impl Store {
             work: Condvar::new(),
             syncer: Mutex::new(Syncer { connection: syncer, synced: 0 }),
             checkpointer: Mutex::new(checkpointer),
-            committed: AtomicU64::new(0),
             // Who wrote what is in the log may have died before it was flushed.
             changes: AtomicU64::new(u64::from(log_bytes > 0)),
             flush_failed: AtomicBool::new(false),
@@ -237,21 +227,15 @@ impl Store {
     ///
     /// # Errors
     /// EIO or ENOSPC when the group could not be committed or synced. What a failed commit held is
-    /// lost ([`Store::lost_groups`]).
+    /// lost ([`Store::ended_groups`]).
     pub fn barrier(&self) -> Result<()> {
         self.shared.barrier()
     }
 
-    /// The groups that could not be committed since the database was opened.
+    /// The groups that have ended since the database was opened; a mutation that runs now belongs to the next one.
     #[must_use]
-    pub fn lost_groups(&self) -> LostGroups {
-        self.shared.writer.lock().lost
-    }
-
-    /// How many groups have been committed; a mutation that runs now belongs to the next one.
-    #[must_use]
-    pub fn committed_groups(&self) -> u64 {
-        self.shared.committed.load(Ordering::Acquire)
+    pub fn ended_groups(&self) -> EndedGroups {
+        self.shared.writer.lock().ended.clone()
     }
 
     /// Looks whether another connection has committed, and returns how often that was noticed.
@@ -352,8 +336,7 @@ impl Shared {
     }
 
     fn session<'a>(&self, writer: &'a Writer) -> Result<Session<'a>> {
-        let committed = self.committed.load(Ordering::Acquire);
-        Ok(Session::new(writer.connection()?, writer.foreign_changes, writer.lost, committed))
+        Ok(Session::new(writer.connection()?, writer.foreign_changes, &writer.ended))
     }
 
     /// Begins the group, after stepping back for another process that waits (DUR-9).
@@ -395,7 +378,7 @@ impl Shared {
         writer.group = None;
         writer.last_commit = Instant::now();
         writer.log_bytes += written;
-        self.committed.fetch_add(1, Ordering::Release);
+        writer.ended.commit();
         self.changes.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -497,7 +480,7 @@ impl Writer {
 
     fn lose_group(&mut self, errno: Errno) {
         self.group = None;
-        self.lost = LostGroups { count: self.lost.count + 1, errno: Some(errno) };
+        self.ended.lose(errno);
         self.allowance = 0;
         // What the layers above remember may come from the lost group.
         self.foreign_changes += 1;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, ToSql};
 
-use super::LostGroups;
+use super::EndedGroups;
 use super::failure::storage;
 use crate::error::Result;
 
@@ -43,19 +43,13 @@ pub fn bytes<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> 
 pub struct Session<'a> {
     connection: &'a Connection,
     foreign_changes: u64,
-    lost_groups: LostGroups,
-    committed_groups: u64,
+    ended: &'a EndedGroups,
     charged: Cell<u64>,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(
-        connection: &'a Connection,
-        foreign_changes: u64,
-        lost_groups: LostGroups,
-        committed_groups: u64,
-    ) -> Self {
-        Self { connection, foreign_changes, lost_groups, committed_groups, charged: Cell::new(0) }
+    pub(super) fn new(connection: &'a Connection, foreign_changes: u64, ended: &'a EndedGroups) -> Self {
+        Self { connection, foreign_changes, ended, charged: Cell::new(0) }
     }
 
     /// Runs a statement and returns how many rows it changed.
@@ -203,16 +197,10 @@ impl<'a> Session<'a> {
         self.foreign_changes
     }
 
-    /// [`Store::lost_groups`](super::Store::lost_groups), at this moment of the order of operations.
+    /// [`Store::ended_groups`](super::Store::ended_groups), at this moment of the order of operations.
     #[must_use]
-    pub const fn lost_groups(&self) -> LostGroups {
-        self.lost_groups
-    }
-
-    /// [`Store::committed_groups`](super::Store::committed_groups), at this moment of the order of operations.
-    #[must_use]
-    pub const fn committed_groups(&self) -> u64 {
-        self.committed_groups
+    pub const fn ended_groups(&self) -> &EndedGroups {
+        self.ended
     }
 
     /// Tells the store that the operation adds about `bytes` to the group.

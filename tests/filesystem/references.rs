@@ -183,9 +183,9 @@ fn a_large_file_goes_in_steps_of_as_many_bytes_whatever_its_chunks() {
     });
     let file = fixture.file(Ino::ROOT, "f", &[7; 33 << 20]).ino;
     fixture.fs.forget(file, 1);
-    let before = fixture.fs.store().committed_groups();
+    let before = fixture.fs.store().ended_groups().committed;
     fixture.unlink(Ino::ROOT, "f").unwrap();
-    assert!(fixture.fs.store().committed_groups() - before >= 3);
+    assert!(fixture.fs.store().ended_groups().committed - before >= 3);
     assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_data"), 0);
     assert_eq!(fixture.count("SELECT COUNT(*) FROM ext_orphan"), 0);
 }

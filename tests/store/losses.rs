@@ -1,6 +1,6 @@
 //! What fails on the way to the disk: operations, groups, and what is said of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentfs::types::{Caller, Ino};
 use agentfs::vfs::{Vfs, WriteFlags};
@@ -103,7 +103,7 @@ fn whoever_waits_too_long_for_another_writer_is_told_busy() {
     fixture.fs.sync().unwrap();
     let other = rusqlite::Connection::open(fixture.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     assert_eq!(errno(fixture.fs.create(&Caller::root(), Ino::ROOT, n("f"), 0o644)), Errno::EBUSY);
     assert!(start.elapsed() >= Duration::from_millis(50));
     assert_eq!(fixture.names(Ino::ROOT), Vec::<String>::new(), "reading goes on");
@@ -281,7 +281,7 @@ fn reading_goes_on_while_access_times_wait_for_another_writer() {
     fixture.clock.advance(1);
     let other = rusqlite::Connection::open(fixture.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     for &file in files.iter().chain(&files) {
         fixture.fs.read(file, 0, 1).unwrap();
     }
@@ -307,4 +307,43 @@ fn a_barrier_does_not_fail_for_access_times_that_cannot_be_stored_now() {
     other.execute_batch("COMMIT").unwrap();
     fixture.fs.sync().unwrap();
     assert_eq!(fixture.count("SELECT COUNT(*) FROM fs_inode WHERE atime > mtime"), 1, "they still wait");
+}
+
+// spec: DUR-6, KV-8
+#[test]
+fn a_group_that_changed_no_file_is_not_reported_to_the_files_of_the_group_before() {
+    let fixture = doomable();
+    let file = fixture.file(Ino::ROOT, "f", b"").ino;
+    fixture.fs.sync().unwrap();
+    fixture.fs.write(file, 0, b"kept", WriteFlags::empty()).unwrap();
+    fixture.fs.store().barrier().unwrap();
+    fixture.fs.kv().set_text("key", "1").unwrap();
+    doom(&fixture);
+    assert_eq!(errno(fixture.fs.store().barrier()), Errno::EIO);
+    fixture.fs.fsync(file).unwrap();
+    assert_eq!(errno(fixture.fs.sync()), Errno::EIO);
+    assert_eq!(fixture.content(file), b"kept");
+}
+
+// spec: DUR-6
+#[test]
+fn a_barrier_that_meets_one_lost_group_after_another_reports_none_that_is_not_its_own() {
+    let fixture = doomable();
+    let fs = &fixture.fs;
+    let apart = fixture.file(Ino::ROOT, "apart", b"").ino;
+    let others = fixture.file(Ino::ROOT, "others", b"").ino;
+    fs.sync().unwrap();
+    let end = Instant::now() + Duration::from_millis(500);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while Instant::now() < end {
+                // Either may meet the failure of a group itself.
+                let _ = fs.write(others, 0, b"lost", WriteFlags::empty());
+                let _ = fs.store().mutate(|session| session.execute("INSERT INTO doom VALUES (4711)", []));
+            }
+        });
+        while Instant::now() < end {
+            fs.fsync(apart).unwrap();
+        }
+    });
 }
