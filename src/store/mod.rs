@@ -19,6 +19,7 @@ mod lock;
 mod mount;
 mod session;
 mod space;
+mod turns;
 mod wal;
 
 use std::path::{Path, PathBuf};
@@ -48,8 +49,6 @@ use crate::types::{GroupLimits, Options};
 const PAGES_PER_OPERATION: u64 = 4;
 /// How long closing waits for another process before it leaves the log to that.
 const CLOSING_PATIENCE: Duration = Duration::from_millis(100);
-/// How long a writer that has just committed steps back for one that waits.
-const YIELD: Duration = Duration::from_millis(2);
 
 /// An open database.
 pub struct Store {
@@ -63,6 +62,8 @@ struct Shared {
     configuration: Configuration,
     read_only: bool,
     limits: GroupLimits,
+    /// How long an operation waits for another process.
+    busy_timeout: Duration,
     writer: Mutex<Writer>,
     /// Wakes the committer: a group was opened, or the store closes.
     work: Condvar,
@@ -137,6 +138,7 @@ impl Store {
             configuration,
             read_only: options.read_only,
             limits: options.group,
+            busy_timeout: options.busy_timeout,
             writer: Mutex::new(Writer {
                 connection: Some(connection),
                 group: None,
@@ -339,19 +341,9 @@ impl Shared {
         Ok(Session::new(writer.connection()?, writer.foreign_changes, &writer.ended))
     }
 
-    /// Begins the group, after stepping back for another process that waits (DUR-9).
+    /// Begins the group.
     fn open_group(&self, writer: &mut Writer) -> Result<()> {
-        if writer.last_commit.elapsed() < YIELD && self.lock.somebody_waits() {
-            std::thread::sleep(YIELD);
-        }
-        {
-            let _waiting = self.lock.announce_waiting();
-            let connection = writer.connection()?;
-            execute(connection, "BEGIN IMMEDIATE").map_err(|error| match error.errno() {
-                Errno::EBUSY => Error::database(&self.path, crate::error::DatabaseProblem::Busy),
-                _ => error,
-            })?;
-        }
+        self.take_turn(writer)?;
         let now = Instant::now();
         writer.group = Some(Group { opened: now, touched: now, bytes: 0 });
         self.notice_foreign_changes(writer)?;
