@@ -346,9 +346,9 @@ impl Shared {
         self.take_turn(writer)?;
         let now = Instant::now();
         writer.group = Some(Group { opened: now, touched: now, bytes: 0 });
-        self.notice_foreign_changes(writer)?;
+        // First: the group is open, whatever comes of the rest.
         self.work.notify_one();
-        Ok(())
+        self.notice_foreign_changes(writer)
     }
 
     /// Commits the open group, if there is one. When that fails the group is lost.
