@@ -5,6 +5,7 @@
 //! was seen (so that the space is not empty by mistake), and when each of its seeded bugs is found.
 
 pub mod filesystem;
+pub mod group;
 pub mod references;
 
 use std::fmt::Debug;
