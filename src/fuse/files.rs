@@ -14,7 +14,7 @@ use super::adapter::{Adapter, TRUSTED};
 use super::convert;
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, Ino, MAX_NAME_BYTES, Mode, SetAttributes};
-use crate::vfs::{SeekTo, WriteFlags};
+use crate::vfs::{FallocateMode, SeekTo, WriteFlags};
 
 /// The largest count that the reply of a copy can carry, in whole pages.
 const MAX_COPY: u64 = (u32::MAX - 4095) as u64;
@@ -35,6 +35,9 @@ impl Adapter {
         let outcome = self
             .keep_owner(&mut changes)
             .and_then(|()| self.vfs.setattr(&Self::caller(request), ino, &changes));
+        if let (Ok(_), Some(size)) = (&outcome, changes.size) {
+            self.known.resize(ino, size);
+        }
         self.reply_attributes("setattr", ino, outcome, reply);
     }
 
@@ -111,6 +114,7 @@ impl Adapter {
             flags |= WriteFlags::CLEAR_SET_ID;
         }
         self.known.touch(ino);
+        self.known.lengthen(ino, offset.saturating_add(data.len() as u64));
         let set_id = flags.contains(WriteFlags::CLEAR_SET_ID) && self.has_set_id(ino);
         match self.vfs.write(ino, offset, data, flags) {
             Ok(_) => {
@@ -158,6 +162,9 @@ impl Adapter {
             .and_then(|mode| self.vfs.fallocate(ino, offset, length, mode, flags));
         match outcome {
             Ok(()) => {
+                if mode & FallocateMode::KEEP_SIZE.bits().cast_signed() == 0 {
+                    self.known.lengthen(ino, offset.saturating_add(length));
+                }
                 if set_id {
                     self.show_mode_anew(ino);
                 }
@@ -192,6 +199,7 @@ impl Adapter {
         let (flags, set_id) = self.change_by(request, to.0);
         match self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY), flags) {
             Ok(copied) => {
+                self.known.lengthen(to.0, to.1.saturating_add(copied));
                 if set_id {
                     self.show_mode_anew(to.0);
                 }

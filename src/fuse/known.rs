@@ -37,6 +37,9 @@ struct Known {
     fingerprint: u64,
     /// The pass in which it was last changed, or its attributes last differed, by our own requests.
     touched: u64,
+    /// The size that the kernel has, as far as what it asked of us tells: with the writeback cache it takes the size of a
+    /// file that it knows from no answer.
+    size: u64,
     names: Vec<Cached>,
 }
 
@@ -75,6 +78,7 @@ impl KnownInodes {
             directory: true,
             fingerprint: 0,
             touched: 0,
+            size: 0,
             names: Vec::new(),
         };
         state.inodes.insert(Ino::ROOT.0, root);
@@ -97,11 +101,14 @@ impl KnownInodes {
                 directory: attributes.mode.is_directory(),
                 fingerprint: fingerprint(attributes),
                 touched: pass,
+                size: attributes.size,
                 // Nearly all inodes have one name.
                 names: Vec::with_capacity(1),
             }
         });
         known.references += 1;
+        // Either the kernel knows the file, and keeps the size that it has, or it takes this one.
+        known.size = known.size.min(attributes.size);
         known.see(attributes, pass);
         state.put_name(parent.0, name, ino);
     }
@@ -120,6 +127,25 @@ impl KnownInodes {
         if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
             known.touched = pass;
         }
+    }
+
+    /// The kernel makes `ino` at least `end` bytes long; it has, or does when it is answered.
+    pub(super) fn lengthen(&self, ino: Ino, end: u64) {
+        if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
+            known.size = known.size.max(end);
+        }
+    }
+
+    /// The kernel gives `ino` a size.
+    pub(super) fn resize(&self, ino: Ino, size: u64) {
+        if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
+            known.size = size;
+        }
+    }
+
+    /// The size that the kernel has, as far as what it asked of us tells.
+    pub(super) fn size(&self, ino: Ino) -> Option<u64> {
+        self.state.lock().inodes.get(&ino.0).map(|known| known.size)
     }
 
     /// A name is gone.
@@ -389,6 +415,24 @@ mod tests {
         }
         assert_eq!(known.surplus(11).len(), 0, "ten and the root");
         assert_eq!(known.surplus(5).len(), 6);
+    }
+
+    // spec: MNT-42
+    #[test]
+    fn the_size_that_the_kernel_has_is_its_own_once_it_knows_the_file() {
+        let known = KnownInodes::new();
+        known.hand_out(Ino::ROOT, b"a", &file(7, 5));
+        known.hand_out(Ino::ROOT, b"a", &file(7, 100));
+        known.show(&file(7, 100));
+        assert_eq!(known.size(Ino(7)), Some(5));
+        known.lengthen(Ino(7), 9);
+        known.lengthen(Ino(7), 3);
+        assert_eq!(known.size(Ino(7)), Some(9));
+        known.resize(Ino(7), 2);
+        assert_eq!(known.size(Ino(7)), Some(2));
+        known.hand_out(Ino::ROOT, b"a", &file(7, 1));
+        assert_eq!(known.size(Ino(7)), Some(1), "it may have forgotten the file meanwhile");
+        assert_eq!(known.size(Ino(8)), None);
     }
 
     // spec: MNT-9
