@@ -12,6 +12,7 @@ use nix::libc;
 
 use super::adapter::{Adapter, TRUSTED};
 use super::convert;
+use super::known::Asked;
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, Ino, MAX_NAME_BYTES, Mode, SetAttributes};
 use crate::vfs::{FallocateMode, SeekTo, WriteFlags};
@@ -21,7 +22,8 @@ const MAX_COPY: u64 = (u32::MAX - 4095) as u64;
 
 impl Adapter {
     pub(super) fn show_attributes(&self, ino: Ino, reply: ReplyAttr) {
-        self.reply_attributes("getattr", ino, self.vfs.getattr(ino), reply);
+        let asked = self.known.ask();
+        self.reply_attributes("getattr", ino, asked, self.vfs.getattr(ino), reply);
     }
 
     pub(super) fn change_attributes(
@@ -31,6 +33,7 @@ impl Adapter {
         mut changes: SetAttributes,
         reply: ReplyAttr,
     ) {
+        let asked = self.known.ask();
         self.known.touch(ino);
         let outcome = self
             .keep_owner(&mut changes)
@@ -38,7 +41,7 @@ impl Adapter {
         if let (Ok(_), Some(size)) = (&outcome, changes.size) {
             self.known.resize(ino, size);
         }
-        self.reply_attributes("setattr", ino, outcome, reply);
+        self.reply_attributes("setattr", ino, asked, outcome, reply);
     }
 
     /// Where one owner is shown for all files, the stored one is out of reach.
@@ -59,6 +62,7 @@ impl Adapter {
         &self,
         operation: &'static str,
         ino: Ino,
+        asked: Asked,
         outcome: Result<Attributes>,
         reply: ReplyAttr,
     ) {
@@ -66,6 +70,7 @@ impl Adapter {
             Ok(attributes) => {
                 self.known.show(&attributes);
                 reply.attr(&TRUSTED, &convert::attributes(&attributes, self.owner));
+                self.known.answered(asked, [ino]);
             }
             Err(error) => reply.error(convert::errno(operation, ino.0, &error)),
         }

@@ -1,7 +1,7 @@
 //! The thread that notices what other processes commit and drops it from the kernel's caches.
 //!
-//! Keeps MNT-9 (D13): a change by another process is seen through the mount at most a second later; and MNT-42: what the
-//! mount wrote is never overwritten by it.
+//! Keeps MNT-9 (D13): a change by another process is seen through the mount at most a second later; MNT-41: also when an
+//! answer that was under way brings back what was dropped; and MNT-42: what the mount wrote is never overwritten by it.
 //! It compares what the kernel was last told with what the file system says now and drops
 //! only what differs, so that a foreign commit that touched no file costs no cache.
 //!
@@ -98,6 +98,18 @@ struct Watch {
     clean: u64,
     /// Regular files whose names were dropped and that may still be there, by inode: serial, and when to try again.
     held: HashMap<Ino, (u64, u64)>,
+    /// What the last pass dropped, by inode: serial. An answer that was on its way to the kernel then, and is from before,
+    /// can have brought it back, so that the next pass drops it once more.
+    again: HashMap<Ino, u64>,
+}
+
+/// What is dropped of an inode beside its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drop {
+    /// Attributes and pages.
+    All,
+    /// Attributes: pages that are about to be filled are waited for.
+    Attributes,
 }
 
 impl Watch {
@@ -107,24 +119,36 @@ impl Watch {
         kernel: Arc<Kernel>,
         changes: Box<dyn ForeignChanges>,
     ) -> Self {
-        Self { vfs, known, kernel, changes, seen: Changes::default(), clean: 0, held: HashMap::new() }
+        let (held, again) = (HashMap::new(), HashMap::new());
+        Self { vfs, known, kernel, changes, seen: Changes::default(), clean: 0, held, again }
     }
 
     fn pass(&mut self) {
         let pass = self.known.begin_pass();
-        match self.changes.read() {
-            Ok(changes) if changes == self.seen => self.clean = pass,
+        let mut again = std::mem::take(&mut self.again);
+        let mut changed: HashMap<Ino, u64> = self.known.take_late().into_iter().collect();
+        let read = self.changes.read();
+        match &read {
+            Ok(changes) if *changes == self.seen => self.clean = pass,
             Ok(changes) => {
+                self.known.note_news();
                 let everything = changes.lost != self.seen.lost;
                 tracing::debug!(?changes, everything, "another process changed the database");
-                let changed = self.changed(everything);
-                self.drop_caches(&changed, pass);
-                if let Err(error) = self.changes.sweep() {
-                    tracing::warn!(%error, "inodes without names could not be removed");
-                }
-                self.seen = changes;
+                changed.extend(self.changed(everything));
             }
             Err(error) => tracing::warn!(%error, "cannot look for foreign changes"),
+        }
+        again.retain(|&ino, &mut serial| !changed.contains_key(&ino) && self.known.holds(ino, serial));
+        self.drop_caches(&again, pass, Drop::Attributes);
+        self.drop_caches(&changed, pass, Drop::All);
+        self.again = changed;
+        if let Ok(changes) = read
+            && changes != self.seen
+        {
+            if let Err(error) = self.changes.sweep() {
+                tracing::warn!(%error, "inodes without names could not be removed");
+            }
+            self.seen = changes;
         }
         self.retry(pass);
         self.shed();
@@ -151,9 +175,16 @@ impl Watch {
         changed.map(|seen| (seen.ino, seen.serial)).collect()
     }
 
-    fn drop_caches(&mut self, changed: &HashMap<Ino, u64>, pass: u64) {
+    fn drop_caches(&mut self, changed: &HashMap<Ino, u64>, pass: u64, what: Drop) {
+        if changed.is_empty() {
+            return;
+        }
         for &ino in changed.keys() {
-            self.log(ino, self.kernel.invalidate_inode(ino));
+            let dropped = match what {
+                Drop::All => self.kernel.invalidate_inode(ino),
+                Drop::Attributes => self.kernel.expire_attributes(ino),
+            };
+            self.log(ino, dropped);
         }
         // A changed directory may have lost or exchanged any of its names; a changed file must go as
         // a whole, because the kernel trusts its own size of it.
@@ -231,10 +262,12 @@ mod tests {
 
     use super::*;
     use crate::AgentFs;
-    use crate::types::{Attributes, Caller, Name, Options};
+    use crate::types::{Attributes, Caller, Name, Options, SetAttributes};
     use crate::vfs::WriteFlags;
 
-    /// The code of `linux/fuse.h`.
+    /// Codes of `linux/fuse.h`.
+    const INODE: i32 = 2;
+    const ENTRY: i32 = 3;
     const STORE: i32 = 4;
     const NOTHING: Vec<i32> = Vec::new();
 
@@ -308,6 +341,37 @@ mod tests {
             }
             codes
         }
+    }
+
+    // spec: MNT-41
+    #[test]
+    fn what_one_pass_drops_the_next_drops_again_and_no_other() {
+        let mut fixture = Fixture::new();
+        let made = fixture.fs.mkdir(&Caller::root(), Ino::ROOT, Name::new(b"d").unwrap(), 0o755).unwrap();
+        let directory = fixture.hand_out("d", &made);
+        fixture.settle();
+        let mode = SetAttributes { permissions: Some(0o700), ..SetAttributes::default() };
+        fixture.fs.setattr(&Caller::root(), directory, &mode).unwrap();
+        fixture.commit();
+        assert_eq!(fixture.pass(), [INODE, ENTRY]);
+        assert_eq!(fixture.pass(), [INODE, ENTRY], "an answer may have been under way");
+        assert_eq!(fixture.pass(), NOTHING);
+    }
+
+    // spec: MNT-41
+    #[test]
+    fn what_an_answer_shows_that_is_sent_after_the_news_is_dropped_in_the_next_pass() {
+        let mut fixture = Fixture::new();
+        fixture.settle();
+        let asked = fixture.watch.known.ask();
+        let made = fixture.fs.mkdir(&Caller::root(), Ino::ROOT, Name::new(b"d").unwrap(), 0o755).unwrap();
+        fixture.watch.known.show(&fixture.fs.getattr(Ino::ROOT).unwrap());
+        fixture.commit();
+        fixture.pass();
+        let directory = fixture.hand_out("d", &made);
+        fixture.watch.known.answered(asked, [directory]);
+        assert!(fixture.pass().contains(&ENTRY));
+        assert_eq!([fixture.pass(), fixture.pass()], [vec![INODE, ENTRY], NOTHING]);
     }
 
     // spec: MNT-42, MNT-9
