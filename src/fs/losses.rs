@@ -22,6 +22,17 @@ pub(super) enum Concern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Begun(u64);
 
+/// What became of groups since it was last asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// One was lost.
+    pub(super) lost: bool,
+    /// The one in which inodes were touched was lost. Others come and go in which only keys are changed.
+    pub(super) own_lost: bool,
+    /// That one has ended, one way or the other.
+    pub(super) own_ended: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Losses {
     /// Inodes changed in the group `group`.
@@ -38,24 +49,26 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Takes over what became of the groups, before the next operation joins one. True when one was lost.
-    ///
-    /// Groups in which no inode was touched come and go unseen by this.
-    pub(super) fn settle(&mut self, ended: &EndedGroups) -> bool {
-        let lost = ended.lost != self.noticed;
-        if lost {
+    /// Takes over what became of the groups, before the next operation joins one.
+    pub(super) fn settle(&mut self, ended: &EndedGroups) -> Settled {
+        let settled = Settled {
+            lost: ended.lost != self.noticed,
+            own_lost: ended.was_lost(self.group),
+            own_ended: ended.next() != self.group,
+        };
+        let errno = ended.errno.unwrap_or(Errno::EIO);
+        if settled.lost {
             self.noticed = ended.lost;
-            let errno = ended.errno.unwrap_or(Errno::EIO);
-            if ended.was_lost(self.group) {
-                self.untold.extend(self.touched.drain().map(|ino| (Concern::Inode(ino), errno)));
-            }
             self.untold.insert(Concern::Everything, errno);
         }
-        if self.group != ended.next() {
-            self.group = ended.next();
-            self.touched.clear();
+        if settled.own_ended {
+            let touched = self.touched.drain().map(|ino| (Concern::Inode(ino), errno));
+            if settled.own_lost {
+                self.untold.extend(touched);
+            }
         }
-        lost
+        self.group = ended.next();
+        settled
     }
 
     /// The group that is open holds changes of these.
@@ -114,7 +127,7 @@ mod tests {
         let (mut losses, mut ended) = (Losses::default(), EndedGroups::default());
         group_with(&mut losses, &[7], &ended);
         ended.lose(Errno::EIO);
-        assert!(losses.settle(&ended));
+        assert!(losses.settle(&ended).own_lost);
         assert!(!tells(&mut losses, Concern::Inode(Ino(8))));
         for concern in [FILE, Concern::Everything] {
             assert!(tells(&mut losses, concern));

@@ -1,8 +1,8 @@
 //! What a file system remembers beside the database: references, and answers that are dear to find.
 //!
-//! Keeps FS-REAP-1, FS-REAP-12, FS-NLINK-2, FS-NLINK-6, FS-DIR-3 and FS-DIR-8. Apart from the references, which only the
-//! holders know, and what is remembered of lost groups, all of it can be found again in the database, and is dropped
-//! whenever another connection has changed it.
+//! Keeps FS-REAP-1, FS-REAP-12, FS-NLINK-2, FS-NLINK-6, FS-DIR-3 and FS-DIR-8. Apart from the references, which
+//! only the holders know, and what is remembered of lost groups, all of it can be found again in the database, and is
+//! dropped whenever another connection has changed it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,9 +44,8 @@ pub(super) struct State {
     last_number: Option<Ino>,
     /// A group was lost, and with it perhaps what the database knew of numbers given out.
     numbers_lost: bool,
-    /// The first number that was given out in the group `numbered_group`.
+    /// The first number that was given out in the group that is open.
     first_in_group: Option<Ino>,
-    numbered_group: u64,
     /// Inodes that were lost with their group, while somebody refers to them. Another process may have been given
     /// their numbers since.
     lost_inodes: HashSet<Ino>,
@@ -226,14 +225,14 @@ impl State {
 
     /// Takes over what became of the groups before the next operation joins one.
     pub(super) fn settle(&mut self, ended: &EndedGroups) {
-        if ended.was_lost(self.numbered_group) {
+        let settled = self.losses.settle(ended);
+        self.numbers_lost |= settled.lost;
+        if settled.own_lost {
             self.lose_inodes();
         }
-        if self.numbered_group != ended.next() {
-            self.numbered_group = ended.next();
+        if settled.own_ended {
             self.first_in_group = None;
         }
-        self.numbers_lost |= self.losses.settle(ended);
     }
 
     /// The group in which numbers were given out is lost.

@@ -32,8 +32,9 @@ use crate::vfs::Vfs;
 
 /// How long the kernel may believe what it was told: what another process changes is taken back.
 pub(super) const TRUSTED: Duration = Duration::from_secs(86_400);
-/// How long the kernel may believe that a name does not exist; nothing takes that back.
-pub(super) const ABSENT: Duration = Duration::from_secs(1);
+/// How long the kernel may believe that a name does not exist; nothing takes that back. Shorter than the second of
+/// MNT-9 by the time that the answer may be under way.
+pub(super) const ABSENT: Duration = Duration::from_millis(800);
 /// The largest write and read, in bytes: the kernel's own limit of 256 pages.
 pub(super) const MAX_TRANSFER: u32 = 1 << 20;
 /// Requests that nobody waits for (read-ahead, write-back) which may be under way at once.

@@ -43,6 +43,7 @@ impl Adapter {
     }
 
     pub(super) fn list_with_attributes(&self, directory: Ino, offset: u64, mut reply: ReplyDirectoryPlus) {
+        let (asked, mut told) = (self.known.ask(), Vec::new());
         let dots = self.dots(directory, offset, &mut |ino, after, name| {
             let shown = convert::bare_attributes(ino);
             !reply.add(INodeNo(ino.0), after, os(name), &TRUSTED, &shown, Generation(0))
@@ -50,8 +51,9 @@ impl Adapter {
         let filled = dots.and_then(|room| {
             self.each_entry((directory, offset), BATCH_WITH_ATTRIBUTES, true, room, |entry, room| {
                 let added = room && self.add_entry(directory, entry, &mut reply);
-                if !added {
-                    self.vfs.forget(entry.ino, 1);
+                match added {
+                    true => told.push(entry.ino),
+                    false => self.vfs.forget(entry.ino, 1),
                 }
                 added
             })
@@ -60,6 +62,7 @@ impl Adapter {
             Ok(()) => reply.ok(),
             Err(error) => reply.error(convert::errno("readdirplus", directory.0, &error)),
         }
+        self.known.answered(asked, told);
     }
 
     /// Calls `add` with every entry of batch after batch, and whether there is room for it, until there is not.

@@ -12,16 +12,18 @@ use nix::libc;
 
 use super::adapter::{Adapter, TRUSTED};
 use super::convert;
+use super::known::Asked;
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, Ino, MAX_NAME_BYTES, Mode, SetAttributes};
-use crate::vfs::{SeekTo, WriteFlags};
+use crate::vfs::{FallocateMode, SeekTo, WriteFlags};
 
 /// The largest count that the reply of a copy can carry, in whole pages.
 const MAX_COPY: u64 = (u32::MAX - 4095) as u64;
 
 impl Adapter {
     pub(super) fn show_attributes(&self, ino: Ino, reply: ReplyAttr) {
-        self.reply_attributes("getattr", ino, self.vfs.getattr(ino), reply);
+        let asked = self.known.ask();
+        self.reply_attributes("getattr", ino, asked, self.vfs.getattr(ino), reply);
     }
 
     pub(super) fn change_attributes(
@@ -31,11 +33,15 @@ impl Adapter {
         mut changes: SetAttributes,
         reply: ReplyAttr,
     ) {
+        let asked = self.known.ask();
         self.known.touch(ino);
         let outcome = self
             .keep_owner(&mut changes)
             .and_then(|()| self.vfs.setattr(&Self::caller(request), ino, &changes));
-        self.reply_attributes("setattr", ino, outcome, reply);
+        if let (Ok(_), Some(size)) = (&outcome, changes.size) {
+            self.known.resize(ino, size);
+        }
+        self.reply_attributes("setattr", ino, asked, outcome, reply);
     }
 
     /// Where one owner is shown for all files, the stored one is out of reach.
@@ -56,6 +62,7 @@ impl Adapter {
         &self,
         operation: &'static str,
         ino: Ino,
+        asked: Asked,
         outcome: Result<Attributes>,
         reply: ReplyAttr,
     ) {
@@ -63,6 +70,7 @@ impl Adapter {
             Ok(attributes) => {
                 self.known.show(&attributes);
                 reply.attr(&TRUSTED, &convert::attributes(&attributes, self.owner));
+                self.known.answered(asked, [ino]);
             }
             Err(error) => reply.error(convert::errno(operation, ino.0, &error)),
         }
@@ -111,6 +119,7 @@ impl Adapter {
             flags |= WriteFlags::CLEAR_SET_ID;
         }
         self.known.touch(ino);
+        self.known.lengthen(ino, offset.saturating_add(data.len() as u64));
         let set_id = flags.contains(WriteFlags::CLEAR_SET_ID) && self.has_set_id(ino);
         match self.vfs.write(ino, offset, data, flags) {
             Ok(_) => {
@@ -158,6 +167,9 @@ impl Adapter {
             .and_then(|mode| self.vfs.fallocate(ino, offset, length, mode, flags));
         match outcome {
             Ok(()) => {
+                if mode & FallocateMode::KEEP_SIZE.bits().cast_signed() == 0 {
+                    self.known.lengthen(ino, offset.saturating_add(length));
+                }
                 if set_id {
                     self.show_mode_anew(ino);
                 }
@@ -192,6 +204,7 @@ impl Adapter {
         let (flags, set_id) = self.change_by(request, to.0);
         match self.vfs.copy_file_range(from.0, from.1, to.0, to.1, length.min(MAX_COPY), flags) {
             Ok(copied) => {
+                self.known.lengthen(to.0, to.1.saturating_add(copied));
                 if set_id {
                     self.show_mode_anew(to.0);
                 }

@@ -1,12 +1,12 @@
 //! What the kernel remembers of us: which inodes it holds references on, under which names it has them
 //! cached, and which attributes it was last told.
 //!
-//! Keeps MNT-19 (every reference handed out is given back) and MNT-9 (what another process
-//! changed is dropped from the kernel's caches). An inode leaves with its last FORGET; the kernel is in no hurry to send
+//! Keeps MNT-19 (every reference handed out is given back), MNT-9 (what another process
+//! changed is dropped from the kernel's caches) and MNT-41 (also when an answer brings it back). An inode leaves with its last FORGET; the kernel is in no hurry to send
 //! it, so past a limit the watcher has it forget some (MNT-29). This module only remembers;
 //! [`watch`](super::watch) acts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,13 @@ pub(super) struct KnownInodes {
     state: Mutex<State>,
     /// Passes of the watcher so far; says how recent an observation is.
     pass: AtomicU64,
+    /// Those of them that found something new.
+    news: AtomicU64,
 }
+
+/// Before which news of the watcher the file system was asked for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked(u64);
 
 #[derive(Default)]
 struct State {
@@ -28,6 +34,8 @@ struct State {
     named: HashMap<u64, u64, Mixed>,
     names: RandomState,
     next_serial: u64,
+    /// Shown in an answer that was found before the watcher's last news and sent after.
+    late: HashSet<u64, Mixed>,
 }
 
 struct Known {
@@ -37,6 +45,9 @@ struct Known {
     fingerprint: u64,
     /// The pass in which it was last changed, or its attributes last differed, by our own requests.
     touched: u64,
+    /// The size that the kernel has, as far as what it asked of us tells: with the writeback cache it takes the size of a
+    /// file that it knows from no answer.
+    size: u64,
     names: Vec<Cached>,
 }
 
@@ -75,10 +86,11 @@ impl KnownInodes {
             directory: true,
             fingerprint: 0,
             touched: 0,
+            size: 0,
             names: Vec::new(),
         };
         state.inodes.insert(Ino::ROOT.0, root);
-        Self { state: Mutex::new(state), pass: AtomicU64::new(0) }
+        Self { state: Mutex::new(state), pass: AtomicU64::new(0), news: AtomicU64::new(0) }
     }
 
     /// Counts a reference that a reply hands out under `name` in `parent`. Before the reply is sent:
@@ -97,11 +109,14 @@ impl KnownInodes {
                 directory: attributes.mode.is_directory(),
                 fingerprint: fingerprint(attributes),
                 touched: pass,
+                size: attributes.size,
                 // Nearly all inodes have one name.
                 names: Vec::with_capacity(1),
             }
         });
         known.references += 1;
+        // Either the kernel knows the file, and keeps the size that it has, or it takes this one.
+        known.size = known.size.min(attributes.size);
         known.see(attributes, pass);
         state.put_name(parent.0, name, ino);
     }
@@ -120,6 +135,51 @@ impl KnownInodes {
         if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
             known.touched = pass;
         }
+    }
+
+    /// The kernel makes `ino` at least `end` bytes long; it has, or does when it is answered.
+    pub(super) fn lengthen(&self, ino: Ino, end: u64) {
+        if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
+            known.size = known.size.max(end);
+        }
+    }
+
+    /// The kernel gives `ino` a size.
+    pub(super) fn resize(&self, ino: Ino, size: u64) {
+        if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
+            known.size = size;
+        }
+    }
+
+    /// The size that the kernel has, as far as what it asked of us tells.
+    pub(super) fn size(&self, ino: Ino) -> Option<u64> {
+        self.state.lock().inodes.get(&ino.0).map(|known| known.size)
+    }
+
+    /// The file system is about to be asked for an answer.
+    pub(super) fn ask(&self) -> Asked {
+        Asked(self.news.load(Ordering::Acquire))
+    }
+
+    /// The answer, which shows `inos`, is sent. When the watcher has had news since, the answer may be from before, and
+    /// have reached the kernel after everything was dropped that the watcher could know of.
+    pub(super) fn answered(&self, asked: Asked, inos: impl IntoIterator<Item = Ino>) {
+        if self.news.load(Ordering::Acquire) != asked.0 {
+            self.state.lock().late.extend(inos.into_iter().map(|ino| ino.0));
+        }
+    }
+
+    /// The watcher has news, and will look at what was told until now.
+    pub(super) fn note_news(&self) {
+        self.news.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// What was shown in answers that were late, as it is known now.
+    pub(super) fn take_late(&self) -> Vec<(Ino, u64)> {
+        let mut state = self.state.lock();
+        let late = std::mem::take(&mut state.late);
+        let known = late.into_iter().filter_map(|ino| Some((Ino(ino), state.inodes.get(&ino)?.serial)));
+        known.collect()
     }
 
     /// A name is gone.
@@ -389,6 +449,40 @@ mod tests {
         }
         assert_eq!(known.surplus(11).len(), 0, "ten and the root");
         assert_eq!(known.surplus(5).len(), 6);
+    }
+
+    // spec: MNT-41
+    #[test]
+    fn an_answer_from_before_the_news_is_remembered_once() {
+        let known = KnownInodes::new();
+        known.hand_out(Ino::ROOT, b"a", &file(7, 0));
+        let (early, late) = (known.ask(), known.ask());
+        known.answered(early, [Ino(7)]);
+        assert!(known.take_late().is_empty());
+        known.note_news();
+        known.answered(late, [Ino(7), Ino(8)]);
+        assert_eq!(known.take_late().into_iter().map(|(ino, _)| ino).collect::<Vec<_>>(), [Ino(7)]);
+        assert!(known.take_late().is_empty());
+        known.answered(known.ask(), [Ino(7)]);
+        assert!(known.take_late().is_empty());
+    }
+
+    // spec: MNT-42
+    #[test]
+    fn the_size_that_the_kernel_has_is_its_own_once_it_knows_the_file() {
+        let known = KnownInodes::new();
+        known.hand_out(Ino::ROOT, b"a", &file(7, 5));
+        known.hand_out(Ino::ROOT, b"a", &file(7, 100));
+        known.show(&file(7, 100));
+        assert_eq!(known.size(Ino(7)), Some(5));
+        known.lengthen(Ino(7), 9);
+        known.lengthen(Ino(7), 3);
+        assert_eq!(known.size(Ino(7)), Some(9));
+        known.resize(Ino(7), 2);
+        assert_eq!(known.size(Ino(7)), Some(2));
+        known.hand_out(Ino::ROOT, b"a", &file(7, 1));
+        assert_eq!(known.size(Ino(7)), Some(1), "it may have forgotten the file meanwhile");
+        assert_eq!(known.size(Ino(8)), None);
     }
 
     // spec: MNT-9

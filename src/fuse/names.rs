@@ -13,6 +13,7 @@ use nix::libc;
 
 use super::adapter::{ABSENT, Adapter, TRUSTED};
 use super::convert;
+use super::known::Asked;
 use crate::error::{Errno, Result};
 use crate::types::{Attributes, Caller, DeviceNumber, Ino, Mode, Name, Target};
 use crate::vfs::NodeSpec;
@@ -21,6 +22,7 @@ const NO_GENERATION: Generation = Generation(0);
 
 impl Adapter {
     pub(super) fn lookup_name(&self, request: &Request, parent: Ino, name: &OsStr, reply: ReplyEntry) {
+        let asked = self.known.ask();
         let outcome =
             Name::new(name.as_bytes()).and_then(|name| self.vfs.lookup(&Self::caller(request), parent, name));
         match outcome {
@@ -28,7 +30,7 @@ impl Adapter {
             Err(error) if error.errno() == Errno::ENOENT && !name.is_empty() => {
                 reply.entry(&ABSENT, &convert::bare_attributes(Ino(0)), NO_GENERATION);
             }
-            outcome => self.reply_entry("lookup", parent, name, outcome, reply),
+            outcome => self.reply_entry("lookup", (parent, name), asked, outcome, reply),
         }
     }
 
@@ -48,11 +50,12 @@ impl Adapter {
         rdev: u32,
         reply: ReplyEntry,
     ) {
+        let asked = self.known.ask();
         let outcome = Mode::from_bits(mode).ok_or_else(|| Errno::EINVAL.into()).and_then(|mode| {
             let node = NodeSpec { mode, rdev: DeviceNumber(rdev) };
             self.vfs.mknod(&self.creator(request), parent, Name::new(name.as_bytes())?, node)
         });
-        self.reply_made("mknod", parent, name, outcome, reply);
+        self.reply_made("mknod", (parent, name), asked, outcome, reply);
     }
 
     pub(super) fn make_directory(
@@ -63,10 +66,11 @@ impl Adapter {
         mode: u32,
         reply: ReplyEntry,
     ) {
+        let asked = self.known.ask();
         let permissions = mode & Mode::PERMISSION_MASK;
         let outcome = Name::new(name.as_bytes())
             .and_then(|name| self.vfs.mkdir(&self.creator(request), parent, name, permissions));
-        self.reply_made("mkdir", parent, name, outcome, reply);
+        self.reply_made("mkdir", (parent, name), asked, outcome, reply);
     }
 
     pub(super) fn make_symlink(
@@ -77,11 +81,12 @@ impl Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
+        let asked = self.known.ask();
         let outcome = Name::new(name.as_bytes()).and_then(|name| {
             let target = Target::new(target.as_os_str().as_bytes())?;
             self.vfs.symlink(&self.creator(request), parent, name, target)
         });
-        self.reply_made("symlink", parent, name, outcome, reply);
+        self.reply_made("symlink", (parent, name), asked, outcome, reply);
     }
 
     pub(super) fn make_link(
@@ -92,9 +97,10 @@ impl Adapter {
         name: &OsStr,
         reply: ReplyEntry,
     ) {
+        let asked = self.known.ask();
         let outcome = Name::new(name.as_bytes())
             .and_then(|name| self.vfs.link(&Self::caller(request), ino, parent, name));
-        self.reply_made("link", parent, name, outcome, reply);
+        self.reply_made("link", (parent, name), asked, outcome, reply);
     }
 
     /// Creates and opens in one message.
@@ -107,6 +113,7 @@ impl Adapter {
         flags: OpenFlags,
         reply: ReplyCreate,
     ) {
+        let asked = self.known.ask();
         let outcome = Name::new(name.as_bytes()).and_then(|name| {
             let permissions = mode & Mode::PERMISSION_MASK;
             match self.vfs.create(&self.creator(request), parent, name, permissions) {
@@ -122,6 +129,7 @@ impl Adapter {
                 self.known.hand_out(parent, name.as_bytes(), &attributes);
                 let shown = convert::attributes(&attributes, self.owner);
                 reply.created(&TRUSTED, &shown, NO_GENERATION, FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+                self.known.answered(asked, [attributes.ino]);
             }
             Err(error) => reply.error(convert::errno("create", parent.0, &error)),
         }
@@ -188,20 +196,20 @@ impl Adapter {
     fn reply_made(
         &self,
         operation: &'static str,
-        parent: Ino,
-        name: &OsStr,
+        (parent, name): (Ino, &OsStr),
+        asked: Asked,
         outcome: Result<Attributes>,
         reply: ReplyEntry,
     ) {
         self.known.touch(parent);
-        self.reply_entry(operation, parent, name, outcome, reply);
+        self.reply_entry(operation, (parent, name), asked, outcome, reply);
     }
 
     fn reply_entry(
         &self,
         operation: &'static str,
-        parent: Ino,
-        name: &OsStr,
+        (parent, name): (Ino, &OsStr),
+        asked: Asked,
         outcome: Result<Attributes>,
         reply: ReplyEntry,
     ) {
@@ -209,6 +217,7 @@ impl Adapter {
             Ok(attributes) => {
                 self.known.hand_out(parent, name.as_bytes(), &attributes);
                 reply.entry(&TRUSTED, &convert::attributes(&attributes, self.owner), NO_GENERATION);
+                self.known.answered(asked, [attributes.ino]);
             }
             Err(error) => reply.error(convert::errno(operation, parent.0, &error)),
         }

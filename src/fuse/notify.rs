@@ -55,13 +55,13 @@ impl Kernel {
     }
 
     /// Puts `byte`, which must be what the file system has there, into the cached pages of `ino` at `offset`. A
-    /// file that the kernel takes for shorter grows to hold it.
-    pub(super) fn store(&self, ino: Ino, offset: u64, byte: u8) -> io::Result<()> {
+    /// file that the kernel takes for shorter grows to hold it. False when it does not know the file.
+    pub(super) fn store(&self, ino: Ino, offset: u64, byte: u8) -> io::Result<bool> {
         let mut body = [0; 24];
         body[..8].copy_from_slice(&ino.0.to_ne_bytes());
         body[8..16].copy_from_slice(&offset.to_ne_bytes());
         body[16..20].copy_from_slice(&1_u32.to_ne_bytes());
-        self.send(STORE, &[&body, &[byte]])
+        self.deliver(STORE, &[&body, &[byte]])
     }
 
     fn entry(&self, parent: Ino, name: &[u8], flags: u32) -> io::Result<()> {
@@ -73,6 +73,11 @@ impl Kernel {
     }
 
     fn send(&self, code: i32, parts: &[&[u8]]) -> io::Result<()> {
+        self.deliver(code, parts).map(|_| ())
+    }
+
+    /// False when the kernel does not have what it is about, or no longer.
+    fn deliver(&self, code: i32, parts: &[&[u8]]) -> io::Result<bool> {
         let mut header = [0; 16];
         let length = header.len() + parts.iter().map(|part| part.len()).sum::<usize>();
         header[..4].copy_from_slice(&(length as u32).to_ne_bytes());
@@ -81,9 +86,8 @@ impl Kernel {
         let mut message = vec![IoSlice::new(&header)];
         message.extend(parts.iter().map(|part| IoSlice::new(part)));
         match (&self.device).write_vectored(&message) {
-            Ok(_) => Ok(()),
-            // The kernel does not have it, or no longer.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
