@@ -24,6 +24,8 @@ pub struct Alphabet {
     pub roots: Vec<RootSetting>,
     /// Operations that are not drawn.
     pub without: Vec<Kind>,
+    /// Operations that are drawn ten times as often as usual.
+    pub often: Vec<Kind>,
     /// Most handles that a process has open at one time.
     pub handles: u32,
     /// Whether devices, pipes and sockets are made.
@@ -81,6 +83,7 @@ impl Alphabet {
             ],
             roots: vec![root(0o777), root(0o1777), root(0o777), root(0o2777), root(0o755)],
             without: Vec::new(),
+            often: Vec::new(),
             handles: 6,
             special_files: true,
             absolute_targets: true,
@@ -145,9 +148,9 @@ impl Alphabet {
         }
     }
 
-    /// Whether the operation is drawn.
-    #[must_use]
-    pub fn has(&self, kind: Kind) -> bool {
-        !self.without.contains(&kind)
+    /// Every operation that is drawn, with its weight.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (usize, Kind)> {
+        let drawn = Kind::WEIGHTS.iter().filter(|(_, kind)| !self.without.contains(kind));
+        drawn.map(|(weight, kind)| (if self.often.contains(kind) { 10 * weight } else { *weight }, *kind))
     }
 }

@@ -39,9 +39,8 @@ const EMPHASIS: usize = 5;
 /// what takes several steps on one file comes about seldom otherwise.
 pub fn scripts(alphabet: &Alphabet, length: RangeInclusive<usize>) -> impl Strategy<Value = Script> + use<> {
     let kinds = |about: Option<Subject>| -> Vec<(usize, Kind)> {
-        let drawn = Kind::WEIGHTS.iter().filter(|(_, kind)| alphabet.has(*kind));
         let emphasis = |kind: Kind| if Some(kind.subject()) == about { EMPHASIS } else { 1 };
-        drawn.map(|(weight, kind)| (weight * emphasis(*kind), *kind)).collect()
+        alphabet.kinds().map(|(weight, kind)| (weight * emphasis(kind), kind)).collect()
     };
     let drafts = |about| proptest::collection::vec(draft(kinds(about)), length.clone());
     let drafts = prop_oneof![
