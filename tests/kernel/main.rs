@@ -9,4 +9,5 @@ mod directories;
 mod mount;
 mod mounted;
 mod place;
+#[path = "../common/searching.rs"]
 mod searching;

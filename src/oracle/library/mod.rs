@@ -28,6 +28,7 @@ use agentfs_model::values::Timestamp;
 use super::implementation::{Answer, Between, During, Failure, Implementation, Problem};
 use super::play::START;
 use super::tree::Tree;
+use crate::types::Ino;
 use crate::{AgentFs, Error, Options, Result};
 use kernel::Kernel;
 
@@ -51,6 +52,11 @@ impl Library {
     #[must_use]
     pub fn fs(&self) -> Option<&AgentFs> {
         self.kernel.as_ref().map(Kernel::fs)
+    }
+
+    /// What processes have open, also when it has no name.
+    pub fn open_inodes(&self) -> impl Iterator<Item = Ino> {
+        self.kernel.iter().flat_map(|kernel| kernel.processes.open_inodes())
     }
 
     fn begin_trace(&mut self, setting: &Setting) -> Result<()> {

@@ -109,6 +109,11 @@ impl Processes {
         self.open.insert((who, handle), description);
     }
 
+    /// What is open, once for each handle.
+    pub(super) fn open_inodes(&self) -> impl Iterator<Item = Ino> {
+        self.open.values().map(|description| description.ino)
+    }
+
     /// Whether any process has the inode open.
     pub(super) fn has_open(&self, ino: Ino) -> bool {
         self.open.values().any(|description| description.ino == ino)
