@@ -50,13 +50,12 @@ impl Known {
 
     /// `KnownInodes::hand_out`, of the file.
     fn hand_out(&mut self, request: &Request) {
+        let size = u8::from(request.answer.content != EMPTY);
         if self.file {
             self.see(request.outdated);
+            self.size = self.size.min(size);
         } else {
-            self.file = true;
-            self.touched = true;
-            self.differs = request.outdated;
-            self.size = u8::from(request.answer.content != EMPTY);
+            *self = Self { file: true, touched: true, differs: request.outdated, size, ..*self };
         }
     }
 }
@@ -272,14 +271,10 @@ impl Caches {
         request.late = false;
     }
 
-    pub(super) const fn is_mine(&self, value: u8) -> bool {
-        value != NONE
-    }
-
     /// Whether the database has what users wrote last.
     fn is_as_written(&self, state: &State) -> bool {
         let Stored { content, mtime, mode, name } = state.mine;
-        let same = |mine: u8, stored: u8| !self.is_mine(mine) || mine == stored;
+        let same = |mine: u8, stored: u8| !is_set(mine) || mine == stored;
         same(content, state.stored.content)
             && same(mtime, state.stored.mtime)
             && same(mode, state.stored.mode)
@@ -294,20 +289,15 @@ impl Caches {
         }
     }
 
-    /// Whether a user may be served `value`: it is so, or it was until lately.
-    fn is_fresh(&self, now: u8, age: &Age, value: u8) -> bool {
-        value == now || age.past.contains(&value)
-    }
-
     pub(super) fn serve_name(&self, state: &mut State, overlaps: bool, name: u8) {
         if overlaps || state.is_under_way(Operation::Unlink) {
             return;
         }
-        if self.is_mine(state.mine.name) {
+        if is_set(state.mine.name) {
             if state.mine.name != name {
                 state.trouble(Trouble::NotReadBack);
             }
-        } else if !self.is_fresh(state.stored.name, &state.ages[NAME], name) {
+        } else if !is_fresh(state.stored.name, &state.ages[NAME], name) {
             state.trouble(Trouble::Stale);
         }
     }
@@ -316,11 +306,11 @@ impl Caches {
         if overlaps || state.is_under_way(Operation::Chmod) {
             return;
         }
-        if self.is_mine(state.mine.mode) {
+        if is_set(state.mine.mode) {
             if state.mine.mode != mode {
                 state.trouble(Trouble::NotReadBack);
             }
-        } else if !self.is_fresh(state.stored.mode, &state.ages[MODE], mode) {
+        } else if !is_fresh(state.stored.mode, &state.ages[MODE], mode) {
             state.trouble(Trouble::Stale);
         }
     }
@@ -331,23 +321,33 @@ impl Caches {
             return;
         }
         let age = &state.ages[CONTENT];
-        if self.is_mine(state.mine.content) {
+        if is_set(state.mine.content) {
             if state.mine.content != byte {
                 state.trouble(Trouble::NotReadBack);
             }
         } else if byte == ZERO {
             let held = state.inode.open || state.let_go <= BOUND;
-            let cut = self.is_fresh(state.stored.content, age, EMPTY) && (held || age.past[0] != NONE);
+            let cut = is_fresh(state.stored.content, age, EMPTY) && (held || age.past[0] != NONE);
             if !cut {
                 state.trouble(Trouble::Stale);
             }
-        } else if !self.is_fresh(state.stored.content, age, byte) {
+        } else if !is_fresh(state.stored.content, age, byte) {
             state.trouble(Trouble::Stale);
         }
     }
+}
 
-    /// The kinds of names that another process can put in the place of `name`.
-    pub(super) const fn may_become(&self, name: u8, to: u8) -> bool {
-        name != to && matches!(to, NOTHING | DIRECTORY)
-    }
+/// Whether a value is known that users must find again.
+pub(super) const fn is_set(value: u8) -> bool {
+    value != NONE
+}
+
+/// Whether a user may be served `value`: it is so, or it was until lately.
+fn is_fresh(now: u8, age: &Age, value: u8) -> bool {
+    value == now || age.past.contains(&value)
+}
+
+/// What another process can put in the place of what `name` stands for.
+pub(super) const fn may_become(name: u8, to: u8) -> bool {
+    name != to && matches!(to, NOTHING | DIRECTORY)
 }

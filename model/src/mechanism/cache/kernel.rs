@@ -1,5 +1,6 @@
 //! The kernel: what it answers from its caches, what it sends, and how it takes over answers and notifications.
 
+use super::daemon::is_set;
 use super::state::{
     DIRECTORY, EMPTY, Entry, FILE, Inode, NOTHING, Operation, Page, Request, Stage, State, Stored, Trouble,
     Trust, Whose, ZERO,
@@ -183,7 +184,7 @@ impl Caches {
             Operation::Unlink if answer.name == NOTHING => state.entry = Entry::default(),
             Operation::Seek => {
                 let written = state.mine.content;
-                if answer.content != written && self.is_mine(written) {
+                if answer.content != written && is_set(written) {
                     state.trouble(Trouble::TakenForHole);
                 }
             }

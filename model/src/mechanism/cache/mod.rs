@@ -1,20 +1,20 @@
 //! The kernel's caches over the daemon, and other processes that change the database below: what a user is served, and
 //! what becomes of what a user writes.
 //!
-//! Keeps MNT-8, MNT-9, MNT-22, MNT-23, MNT-34, MNT-39, MNT-40 and FS-TIME-7. Each step is one of the kernel, of a worker of
+//! Keeps MNT-8, MNT-9, MNT-22, MNT-23, MNT-34, MNT-41, MNT-42 and FS-TIME-7. Each step is one of the kernel, of a worker of
 //! the daemon, of its watching thread, or of another process; between any two steps any other can come.
 //!
 //! | step | implementation (`src/`) |
 //! |---|---|
-//! | `Begin` | a system call; the kernel answers it from its caches or sends a request |
+//! | `Begin`, `Open`, `WriteByte` | a system call; the kernel answers it from its caches or sends a request |
 //! | `WriteBack`, `SendTimes` | the kernel's own requests: WRITE with `FUSE_WRITE_CACHE`, SETATTR of times that it kept |
 //! | `Send` | the kernel has written back what it must before the request |
-//! | `Serve` | a worker calls the file system: `lookup_name`, `change_attributes`, `write_bytes` ...; of LSEEK, `barrier::seek` |
-//! | `Tell` | `KnownInodes::hand_out`, `show` or `drop_name`, then the answer |
+//! | `Serve` | a worker calls the file system (after `KnownInodes::ask`): `lookup_name`, `change_attributes`, `write_bytes` ...; of LSEEK, `barrier::seek` |
+//! | `Tell` | `KnownInodes::hand_out`, `show` or `drop_name`, the answer, and `answered` |
 //! | `Deliver` | the kernel takes the answer over into its caches |
 //! | `Commit` | `Shared::commit_in_time` |
 //! | `Pass`, `Notify` | `Watch::pass` and the messages that it sends (`notify`) |
-//! | `Foreign` | another process commits |
+//! | `Foreign` | another process commits; `ForeignBegin` only where a seeded bug looks at what is not committed |
 //! | `Tick` | a third of the bound of MNT-9 goes by |
 //!
 //! Of the kernel it takes what Linux 6.18 does, and where versions differ the weaker: an answer to SETATTR is taken over
@@ -22,8 +22,10 @@
 //!
 //! Taken for granted: in a third of a second the watcher makes a pass, the open group is committed, and a request that was
 //! sent is answered; an answer that was sent is taken over before the next but one pass begins. Left out, unless the
-//! bounds ask for `collisions`, are two cases in which another process makes a file longer that the mount has open (MNT-40):
-//! its new end is written through the mount at that moment, or it is cut short at that moment.
+//! bounds ask for `collisions`, are the two cases that MNT-42 excepts, both of a file that another process makes longer while
+//! the mount has it open: at the moment in which its end is shown, the mount writes just there, or cuts it short.
+//! And the kernel does not wait for a time that it is sending before it cuts a file short, so that the time of a write
+//! before may be what stays.
 
 mod daemon;
 mod kernel;

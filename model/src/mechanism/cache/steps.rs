@@ -1,5 +1,6 @@
 //! Which steps are possible, and what each leads to.
 
+use super::daemon::may_become;
 use super::state::{Change, EMPTY, FILE, Operation, Page, Request, Stage, State, Trust, Whose};
 use super::{BOUND, Bug, Caches, Step};
 
@@ -78,8 +79,7 @@ impl Caches {
             steps.push(begin(Operation::Unlink));
         }
         // The page that is being read is locked.
-        let collides = state.inode.size == 0 && self.collides(state);
-        if calls(Operation::Write) && !state.is_under_way(Operation::Read) && !collides {
+        if calls(Operation::Write) && !state.is_under_way(Operation::Read) && !self.collides(state) {
             steps.push(Step::WriteByte);
         }
     }
@@ -115,7 +115,7 @@ impl Caches {
         let possible = self.bounds.changes.iter().filter(|&&change| match change {
             Change::Content | Change::Mode => state.stored.name == FILE,
             Change::Cut => state.stored.name == FILE && state.stored.content != EMPTY,
-            Change::Name(to) => self.may_become(state.stored.name, to),
+            Change::Name(to) => may_become(state.stored.name, to),
         });
         let early = self.has(Bug::NoticedBeforeCommit);
         let step = |&change| if early { Step::ForeignBegin(change) } else { Step::Foreign(change) };
