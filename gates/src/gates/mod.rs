@@ -10,6 +10,7 @@ mod fsx;
 mod full;
 mod git;
 mod lifecycle;
+mod model;
 mod mutants;
 mod npm;
 mod pjdfstest;
@@ -47,6 +48,7 @@ pub const GATES: &[Gate] = &[
     sqlite::GATE,
     git::GATE,
     format::GATE,
+    model::GATE,
     full::GATE,
     stress_ng::GATE,
     fio::GATE,

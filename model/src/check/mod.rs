@@ -7,6 +7,7 @@
 pub mod cache;
 pub mod filesystem;
 pub mod group;
+mod larger;
 pub mod references;
 
 use std::fmt::Debug;
@@ -15,6 +16,8 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model};
+
+pub use larger::{Check, larger};
 
 /// How far an exploration went.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -142,7 +142,7 @@ fn open_files(extent: Extent) -> Space {
     }
     let sightings = &[Sighting::NamelessOpenFile, Sighting::NamelessGrows, Sighting::NamelessRefused];
     let space = space("open files", without_order(), by(ROOT, operations), sightings);
-    let bounds = Bounds { inodes: extent.choose(4, 5), size: extent.choose(2, 3) as u64, listed: 0 };
+    let bounds = Bounds { size: 2, ..space.bounds };
     Space { bounds, floor: extent.choose(179_000, 1), ..space }
 }
 
@@ -252,8 +252,7 @@ fn content(extent: Extent) -> Space {
         length,
     };
     let seek = |offset, whence| Operation::Seek { handle: Handle(1), offset, whence };
-    let appended = if extent == Small { "x" } else { "y" };
-    let mut operations = vec![write(1, "x"), write(3, appended), read(1, 2), seek(0, Whence::Set)];
+    let mut operations = vec![write(1, "x"), write(3, "x"), read(1, 2), seek(0, Whence::Set)];
     operations.extend((0..4).map(|offset| pwrite(1, offset, "x")));
     operations.extend([pwrite(1, 1, "xx"), pwrite(1, 0, "\0\0"), pwrite(1, 2, "\0\0"), pwrite(1, 3, "\0")]);
     operations.extend((0..6).map(|size| truncate(1, size)));
@@ -279,7 +278,7 @@ fn content(extent: Extent) -> Space {
         Large => &[Sighting::Hole, Sighting::Shifted],
     };
     let space = space("content", profile, by(ROOT, operations), sightings);
-    let bounds = Bounds { size: 6, ..space.bounds };
+    let bounds = Bounds { size: extent.choose(6, 5) as u64, ..space.bounds };
     Space { prelude: by(ROOT, prelude), bounds, floor: extent.choose(12_000, 1), ..space }
 }
 
