@@ -75,6 +75,8 @@ pub struct Profile {
     /// tmpfs does when it has pages of the file, and not otherwise; of a FUSE file system with the writeback cache the
     /// kernel keeps the times itself, and moves them only when the size changes.
     pub same_size_modifies: bool,
+    /// Whether setting an extended attribute to the value that it has moves ctime (FS-TIME-3); ext4 then does nothing.
+    pub same_xattr_changes: bool,
     /// Whether a change of content or owner by a stranger to the group takes set-group-id away also where the group may not
     /// execute (FS-PERM-11, FS-PERM-12). FUSE asks for that only where it may (MNT-38), and who comes through the kernel
     /// counts as a member of every group (FS-ERR-3).
@@ -116,6 +118,7 @@ impl Profile {
             zero_range: true,
             empty_read_accesses: false,
             same_size_modifies: true,
+            same_xattr_changes: true,
             plain_set_group_id_falls: true,
             empty_chown_drops_set_id: true,
             parent_of_removed: false,
@@ -168,6 +171,7 @@ impl Profile {
             chunk_size: 4096,
             collapse_range: true,
             refused_shift_modifies: true,
+            same_xattr_changes: false,
             largest_file: ((1 << 32) - 1) * 4096,
             ..Self::linux()
         }

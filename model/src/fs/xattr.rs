@@ -95,9 +95,12 @@ impl FileSystem {
                 }
             }
         }
+        let same_changes = self.profile.same_xattr_changes;
         let inode = self.inode_mut(id);
-        inode.xattrs.insert(name.clone(), value.clone());
-        inode.ctime = now;
+        let before = inode.xattrs.insert(name.clone(), value.clone());
+        if same_changes || before.as_ref() != Some(value) {
+            inode.ctime = now;
+        }
         Ok(Expected::done())
     }
 

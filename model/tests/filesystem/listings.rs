@@ -29,13 +29,15 @@ fn names(entries: &[EntryPattern]) -> Vec<String> {
     entries.iter().map(|entry| String::from_utf8(entry.name.to_vec()).unwrap()).collect()
 }
 
-/// What an ordered listing goes on with.
+/// What an ordered listing may go on with: what it owes, then what is younger than it.
 fn next(machine: &mut Machine, count: u32) -> Vec<String> {
     let (pattern, branch) = pattern(machine, count);
-    assert!(pattern.ordered && pattern.possible.is_empty());
+    assert!(pattern.ordered);
+    let entries: Vec<EntryPattern> =
+        pattern.due.into_iter().chain(pattern.possible).take(count as usize).collect();
     let entry = |entry: &EntryPattern| Entry { name: entry.name.clone(), inode: 0, kind: Some(entry.kind) };
-    machine.fs = branch.settle(&Outcome::Entries(pattern.due.iter().map(entry).collect()));
-    names(&pattern.due)
+    machine.fs = branch.settle(&Outcome::Entries(entries.iter().map(entry).collect()));
+    names(&entries)
 }
 
 /// A listing without order returns this one name.
