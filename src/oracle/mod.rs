@@ -18,6 +18,7 @@ pub mod machine;
 pub mod play;
 pub mod protocol;
 pub mod search;
+mod shrink;
 mod tree;
 pub mod vectors;
 

@@ -1,17 +1,18 @@
 //! Searches for divergences with random traces, and makes each kind of them as small as it gets.
 //!
-//! One mistake shows in many traces. Each kind of finding (see `Divergence::kind`) is shrunk once, first by drawing
-//! simpler, then by leaving out steps of the trace that came of it. Keeps ORA-26: the same seed draws the same traces.
+//! One mistake shows in many traces. Each kind of finding (see `Divergence::kind`) is shrunk once. Keeps ORA-26: the same
+//! seed draws the same traces.
 
 use std::time::{Duration, Instant};
 
-use agentfs_model::generate::{Alphabet, Script, scripts};
+use agentfs_model::generate::{Alphabet, scripts};
 use proptest::strategy::{Strategy as _, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::check::Coverage;
 use super::implementation::Implementation;
-use super::play::{Ended, Fault, Look, Played, Trace, draw, replay};
+use super::play::{Ended, Fault, Look, Trace};
+use super::shrink::{Shrinker, play};
 
 /// How long, how much, and how closely is searched.
 #[derive(Clone, Debug)]
@@ -86,12 +87,11 @@ pub fn search_while(
             break;
         }
         let mut runner = runner(search.seed, case);
-        let Ok(mut tree) = strategy.new_tree(&mut runner) else {
+        let Ok(tree) = strategy.new_tree(&mut runner) else {
             unreachable!("no value of a script is rejected")
         };
-        let mut game = Game { alphabet, implementation: &mut *implementation, look: search.look };
         let script = tree.current();
-        let played = game.draw(&script);
+        let played = play(&script, alphabet, implementation, search.look);
         findings.cases += 1;
         findings.steps += u64::from(played.checker.step());
         findings.coverage.add(played.checker.coverage());
@@ -108,9 +108,10 @@ pub fn search_while(
                     known.times += 1;
                     continue;
                 }
-                let first = (fault, played.trace);
                 let until = Instant::now() + search.shrink;
-                let (fault, trace) = game.shrink(&mut tree, first, until);
+                let implementation = &mut *implementation;
+                let shrinker = Shrinker { alphabet, implementation, look: search.look, kind, until };
+                let (fault, trace) = shrinker.shrink(script, (fault, played.trace));
                 findings.found.push(Found { fault, trace, times: 1 });
             }
         }
@@ -125,70 +126,4 @@ fn runner(seed: u64, case: u32) -> TestRunner {
     bytes[8..12].copy_from_slice(&case.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng)
-}
-
-struct Game<'a> {
-    alphabet: &'a Alphabet,
-    implementation: &'a mut dyn Implementation,
-    look: Look,
-}
-
-impl Game<'_> {
-    fn draw(&mut self, script: &Script) -> Played {
-        let setting = self.alphabet.setting(script.root, "drawn at random");
-        draw(&setting, &script.drafts, self.alphabet, self.implementation, self.look)
-    }
-
-    /// The smallest trace found until then that ends with a fault of the same kind.
-    fn shrink(
-        &mut self,
-        tree: &mut impl ValueTree<Value = Script>,
-        first: (Fault, Trace),
-        until: Instant,
-    ) -> (Fault, Trace) {
-        let kind = first.0.kind();
-        let mut smallest = first;
-        let mut goes_on = tree.simplify();
-        while goes_on && Instant::now() < until {
-            let played = self.draw(&tree.current());
-            goes_on = match played.ended {
-                Err(fault) if fault.kind() == kind => {
-                    if played.trace.steps.len() <= smallest.1.steps.len() {
-                        smallest = (fault, played.trace);
-                    }
-                    tree.simplify()
-                }
-                _ => tree.complicate(),
-            };
-        }
-        self.leave_out(smallest, &kind, until)
-    }
-
-    /// The trace shows the fault again. Not always, where two steps that are quick enough have the same time.
-    fn shows(&mut self, trace: &Trace, kind: &str) -> Option<(Fault, Trace)> {
-        let own_clock = trace.steps.iter().any(|step| step.between.is_some());
-        let attempts = if own_clock { 3 } else { 1 };
-        (0..attempts).find_map(|_| {
-            let played = replay(trace, self.implementation, self.look);
-            let fault = played.ended.err().filter(|fault| fault.kind() == kind)?;
-            Some((fault, played.trace))
-        })
-    }
-
-    /// Leaves out every step without which the rest still shows the fault, until none is left.
-    fn leave_out(&mut self, found: (Fault, Trace), kind: &str, until: Instant) -> (Fault, Trace) {
-        let mut smallest = found;
-        let mut at = smallest.1.steps.len();
-        while at > 0 && Instant::now() < until {
-            at -= 1;
-            let mut shorter = smallest.1.clone();
-            shorter.steps.remove(at);
-            if let Some(shown) = self.shows(&shorter, kind) {
-                smallest = shown;
-                // What was needed for the step that is gone may not be needed any more.
-                at = smallest.1.steps.len();
-            }
-        }
-        smallest
-    }
 }

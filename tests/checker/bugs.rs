@@ -35,6 +35,9 @@ fn assert_caught(bug: Bug) {
     // What was written down shows the same again.
     let again = replay(&found.trace, &mut simulated, look).ended.unwrap_err();
     assert_eq!(again.kind(), found.fault.kind());
+    // And it is the bug that it shows.
+    let without = replay(&found.trace, &mut Simulated::new(None), look);
+    assert!(without.ended.is_ok(), "{bug:?}: {:?}", without.ended);
 }
 
 // spec: ORA-26

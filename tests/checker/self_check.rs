@@ -13,8 +13,16 @@ use agentfs_model::values::{FileKind, ProcessId};
 
 use crate::simulated::Simulated;
 
+/// Shrinking ends by itself, and not by the clock, so that the result is the same on a busy machine.
 pub fn how(cases: u32) -> Search {
-    Search { seed: 1, cases, until: None, length: 60, look: Look::EveryStep, shrink: Duration::from_secs(60) }
+    Search {
+        seed: 1,
+        cases,
+        until: None,
+        length: 60,
+        look: Look::EveryStep,
+        shrink: Duration::from_secs(3600),
+    }
 }
 
 fn assert_nothing(findings: &Findings) {

@@ -315,12 +315,13 @@ impl Simulated {
             if self.has(Bug::CrashLosesTheMiddle) { (1, calls.len()) } else { (0, calls.len() / 2) };
         let present = self.fs.take();
         self.fs = self.safe.clone();
-        if let (Some(fs), Some(present)) = (&mut self.fs, present) {
-            fs.keep_processes(&present);
-        }
         for (now, call) in calls.iter().take(kept).skip(skipped) {
             let Ok(branches) = self.fs().step(*now, call) else { continue };
             self.fs = branches.into_iter().next().map(Branch::into_next);
+        }
+        // What is made again is made with the umask of then; the processes go on with that of now.
+        if let (Some(fs), Some(present)) = (&mut self.fs, present) {
+            fs.keep_processes(&present);
         }
     }
 }
