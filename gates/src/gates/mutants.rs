@@ -186,9 +186,14 @@ fn test(place: &Path, tree: &Path, sample: &[Mutant]) -> Result<BTreeMap<String,
         // What is built is run once: small and quick to build counts.
         .env("CARGO_INCREMENTAL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
+    // What an earlier run came to must not be taken for this one's.
+    let folder = place.join("mutants.out");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
     // Not even the tests of the unchanged tree may fail: then there are no outcomes of mutants.
     let finished = program.timeout(GATE.limit).run()?;
-    let outcomes = fs::read_to_string(place.join("mutants.out/outcomes.json"));
+    let outcomes = fs::read_to_string(folder.join("outcomes.json"));
     let outcomes = outcomes.with_context(|| format!("`cargo mutants`{}", finished.last_words()))?;
     let fates = parse_outcomes(&outcomes)?;
     ensure!(!fates.is_empty(), "no mutant was tested{}", finished.last_words());
