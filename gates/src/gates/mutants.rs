@@ -33,7 +33,10 @@ const DRAWN: u64 = 72;
 const LEAST_VIABLE: u64 = 83;
 
 const FILES: [&str; 2] = ["src/fs/**", "src/store/**"];
-const TESTS: [&str; 4] = ["--lib", "--test=filesystem", "--test=store", "--test=integrity"];
+const TESTS: [&str; 5] =
+    ["--lib", "--test=filesystem", "--test=store", "--test=integrity", "--test=conformance"];
+/// Random traces of each test of the conformance suite.
+const CASES: &str = "60";
 /// The tests take 10 s on a quiet machine.
 const TEST_LIMIT: Duration = Duration::from_secs(240);
 const BUILD_LIMIT: Duration = Duration::from_secs(600);
@@ -178,13 +181,19 @@ fn test(place: &Path, tree: &Path, sample: &[Mutant]) -> Result<BTreeMap<String,
         .iter()
         .fold(program, |program, mutant| program.arg("--re").arg(format!("^{}$", literally(&mutant.listed))));
     let program = program
+        .env("AGENTFS_TEST_CASES", CASES)
         .env("CARGO_TARGET_DIR", place.join("build"))
         // What is built is run once: small and quick to build counts.
         .env("CARGO_INCREMENTAL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
+    // What an earlier run came to must not be taken for this one's.
+    let folder = place.join("mutants.out");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
     // Not even the tests of the unchanged tree may fail: then there are no outcomes of mutants.
     let finished = program.timeout(GATE.limit).run()?;
-    let outcomes = fs::read_to_string(place.join("mutants.out/outcomes.json"));
+    let outcomes = fs::read_to_string(folder.join("outcomes.json"));
     let outcomes = outcomes.with_context(|| format!("`cargo mutants`{}", finished.last_words()))?;
     let fates = parse_outcomes(&outcomes)?;
     ensure!(!fates.is_empty(), "no mutant was tested{}", finished.last_words());
