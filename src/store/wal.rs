@@ -51,7 +51,7 @@ fn log_of(connection: &Connection) -> rusqlite::Result<*mut ffi::sqlite3_file> {
 /// Lets every sync of the log through this connection fail from now on.
 #[cfg(test)]
 pub(super) fn fail_syncs(connection: &Connection) {
-    unsafe extern "C" fn fail(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
+    extern "C" fn fail(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
         ffi::SQLITE_IOERR_FSYNC
     }
     let file = log_of(connection).unwrap();
