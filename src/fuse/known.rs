@@ -48,6 +48,8 @@ struct Known {
     /// The size that the kernel has, as far as what it asked of us tells: with the writeback cache it takes the size of a
     /// file that it knows from no answer.
     size: u64,
+    /// The pass in which it was last handed out.
+    handed_out: u64,
     names: Vec<Cached>,
 }
 
@@ -87,6 +89,7 @@ impl KnownInodes {
             fingerprint: 0,
             touched: 0,
             size: 0,
+            handed_out: 0,
             names: Vec::new(),
         };
         state.inodes.insert(Ino::ROOT.0, root);
@@ -110,6 +113,7 @@ impl KnownInodes {
                 fingerprint: fingerprint(attributes),
                 touched: pass,
                 size: attributes.size,
+                handed_out: pass,
                 // Nearly all inodes have one name.
                 names: Vec::with_capacity(1),
             }
@@ -117,6 +121,7 @@ impl KnownInodes {
         known.references += 1;
         // Either the kernel knows the file, and keeps the size that it has, or it takes this one.
         known.size = known.size.min(attributes.size);
+        known.handed_out = pass;
         known.see(attributes, pass);
         state.put_name(parent.0, name, ino);
     }
@@ -140,6 +145,17 @@ impl KnownInodes {
     /// The kernel makes `ino` at least `end` bytes long; it has, or does when it is answered.
     pub(super) fn lengthen(&self, ino: Ino, end: u64) {
         if let Some(known) = self.state.lock().inodes.get_mut(&ino.0) {
+            known.size = known.size.max(end);
+        }
+    }
+
+    /// The kernel was told that `ino` is `end` bytes long, and had it. When an answer with another size may still be on
+    /// its way, to an inode that takes the place of that one, it has to be told again.
+    pub(super) fn note_growth(&self, ino: Ino, end: u64) {
+        let pass = self.pass.load(Ordering::Relaxed);
+        if let Some(known) = self.state.lock().inodes.get_mut(&ino.0)
+            && known.handed_out + 1 < pass
+        {
             known.size = known.size.max(end);
         }
     }
@@ -483,6 +499,19 @@ mod tests {
         known.hand_out(Ino::ROOT, b"a", &file(7, 1));
         assert_eq!(known.size(Ino(7)), Some(1), "it may have forgotten the file meanwhile");
         assert_eq!(known.size(Ino(8)), None);
+    }
+
+    // spec: MNT-9
+    #[test]
+    fn a_file_that_was_handed_out_lately_is_shown_again_to_have_grown() {
+        let known = KnownInodes::new();
+        known.hand_out(Ino::ROOT, b"a", &file(7, 5));
+        let shown = || {
+            known.begin_pass();
+            known.note_growth(Ino(7), 9);
+            known.size(Ino(7))
+        };
+        assert_eq!([shown(), shown(), shown()], [Some(5), Some(9), Some(9)]);
     }
 
     // spec: MNT-9

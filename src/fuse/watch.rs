@@ -219,7 +219,7 @@ impl Watch {
         {
             let stored = self.kernel.store(ino, last, byte);
             if let Ok(true) = stored {
-                self.known.lengthen(ino, last + 1);
+                self.known.note_growth(ino, last + 1);
             }
             self.log(ino, stored.map(|_| ()));
         }

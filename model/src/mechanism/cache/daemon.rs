@@ -57,6 +57,7 @@ impl Known {
         } else {
             *self = Self { file: true, touched: true, differs: request.outdated, size, ..*self };
         }
+        self.passes = 0;
     }
 }
 

@@ -266,7 +266,10 @@ impl Caches {
     /// `NOTIFY_STORE` of the byte at the end: into the page, dirty or not.
     pub(super) fn store_byte(&self, state: &mut State, byte: u8) {
         if state.inode.there {
-            state.known.size = 1;
+            // `KnownInodes::note_growth`: an inode of another size may be about to take the place of this one.
+            if state.known.passes == 2 || self.has(Bug::GrowthShownOnce) {
+                state.known.size = 1;
+            }
             state.inode.size = 1;
             state.inode.page = match state.inode.page {
                 Page::Dirty(_) => Page::Dirty(byte),

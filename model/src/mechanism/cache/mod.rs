@@ -108,6 +108,8 @@ pub enum Bug {
     EndStoredOverWrites,
     /// A name that is held open is not dropped again.
     HeldForgotten,
+    /// A file is shown once to have grown, although an answer that hands it out as it was can be on its way.
+    GrowthShownOnce,
 }
 
 /// One step.
@@ -159,7 +161,7 @@ impl Caches {
         let inode =
             Inode { there: true, open: true, size, mtime: 1, mode: 1, mode_valid: true, ..Inode::default() };
         let entry = Entry { there: true, to: FILE, trust: Trust::Always };
-        let known = Known { file: true, size, named: FILE, ..Known::default() };
+        let known = Known { file: true, size, passes: 2, named: FILE, ..Known::default() };
         State {
             stored,
             group: false,

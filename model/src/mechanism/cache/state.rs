@@ -125,6 +125,8 @@ pub struct Known {
     pub touched: bool,
     /// The size that the kernel has, as far as our own requests tell.
     pub size: u8,
+    /// Passes since the file was handed out, up to 2: from then on no answer that hands it out is on its way.
+    pub passes: u8,
     /// What the name was last handed out for.
     pub named: u8,
     /// The directory is not as it was last told.

@@ -18,6 +18,9 @@ impl Caches {
         for request in &mut state.requests {
             request.passed = request.stage == Stage::Told;
         }
+        if state.known.file {
+            state.known.passes = (state.known.passes + 1).min(2);
+        }
         let mut left = std::mem::take(&mut state.known.again);
         let late = std::mem::take(&mut state.known.late);
         if std::mem::take(&mut state.news) {
