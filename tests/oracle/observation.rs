@@ -101,3 +101,17 @@ fn what_no_process_may_read_is_seen_too() {
     trace.again(&own_setting());
     assert_eq!(trace.tree().objects.len(), 1);
 }
+
+// spec: ORA-17
+#[test]
+fn what_a_trace_left_at_the_root_is_gone_in_the_next() {
+    for folder in [in_memory(), in_build()] {
+        let mut trace = Trace::begin(folder, &own_setting());
+        // Only user 0 may name what belongs to the machine's protection.
+        let name = if own_setting().processes[0].uid == 0 { "security.a" } else { "user.a" };
+        trace.does(&[json!({"op": "setxattr", "path": "/", "name": name, "value": "1"})]);
+        assert_eq!(trace.tree().at("/").unwrap().xattrs.len(), 1);
+        trace.again(&own_setting());
+        assert_eq!(trace.tree().at("/").unwrap().xattrs, []);
+    }
+}

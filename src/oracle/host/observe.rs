@@ -187,10 +187,10 @@ pub(super) fn empty(root: RootSetting) -> Done {
     // Only now: chown takes away set-id bits.
     kernel::fchmodat(HERE, c"/", root.permissions).map_err(failed("chmod of"))?;
     for (name, _) in xattrs(c"/", b"/")? {
-        // What belongs to the machine's own protection cannot always be removed, and concerns no trace.
-        if !name.starts_with(b"security.") {
-            kernel::removexattr(Subject::Path(c"/", true), &c_path(&name))
-                .map_err(failed("removexattr of"))?;
+        match kernel::removexattr(Subject::Path(c"/", true), &c_path(&name)) {
+            // What belongs to the machine's own protection cannot always be removed, and concerns no trace.
+            Err(_) if name.starts_with(b"security.") => {}
+            removed => removed.map_err(failed("removexattr of"))?,
         }
     }
     let now = libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW };
