@@ -90,6 +90,9 @@ pub struct Profile {
     /// Whether the calls come through Linux, which answers some by itself: the listing of a removed directory (CALL-8), and
     /// open with CREATE of what is no file in directories that anyone may write to (CALL-9).
     pub kernel: bool,
+    /// Whether SEEK_DATA and SEEK_HOLE look into the last 4096 bytes before 2^63 (FS-SEEK-3). In tmpfs their arithmetic
+    /// overflows there: the bytes are read as they were written, but no data is found, or a hole at 2^63.
+    pub last_page_sought: bool,
     /// Largest size of a file, above which is EFBIG.
     pub largest_file: u64,
     /// What the kernel forbids beside the file system.
@@ -123,6 +126,7 @@ impl Profile {
             empty_chown_drops_set_id: true,
             parent_of_removed: false,
             kernel: false,
+            last_page_sought: true,
             largest_file: i64::MAX as u64,
             protections: Protections { symlinks: false, hardlinks: false, fifos: 0, regular: 0 },
             posix_errors: false,
@@ -185,6 +189,7 @@ impl Profile {
             empty_read_accesses: true,
             same_size_modifies: false,
             stable_positions: false,
+            last_page_sought: false,
             ..Self::linux()
         }
     }

@@ -11,6 +11,8 @@ use crate::values::{FileKind, Handle, InodeId, ProcessId, Time};
 
 /// The largest offset that a system call can name.
 pub(super) const LARGEST_OFFSET: u64 = i64::MAX as u64;
+/// Where the last page begins that a file can have, of 4096 bytes.
+pub(super) const LAST_PAGE: u64 = (1 << 63) - 4096;
 
 impl FileSystem {
     pub(super) fn description(&self, who: ProcessId, handle: Handle) -> Answer<&Description> {
@@ -226,7 +228,12 @@ impl FileSystem {
                         None => Expected::OffsetBetween { least: inside, most: size - 1 },
                     },
                     (false, false) => {
-                        Expected::OffsetBetween { least: content.next_zero(inside, layout), most: size }
+                        let least = content.next_zero(inside, layout);
+                        if self.profile.last_page_sought || least < LAST_PAGE {
+                            Expected::OffsetBetween { least, most: size }
+                        } else {
+                            Expected::OffsetBetween { least: LAST_PAGE.max(inside), most: 1 << 63 }
+                        }
                     }
                 };
                 if let Expected::Exactly(Outcome::Offset(offset)) = expected {

@@ -1,6 +1,7 @@
 //! From a call to what answers it, and what is not a call.
 
 use super::attributes::CAPABILITY;
+use super::description::LAST_PAGE;
 use super::{Answer, FileSystem, Inadmissible, Node};
 use crate::Errno;
 use crate::Errno::{EEXIST, ENOSPC, ENOTEMPTY, EPERM};
@@ -112,7 +113,9 @@ impl FileSystem {
                 let content =
                     self.description(call.by, *handle).ok().and_then(|found| self.content(found.inode));
                 let from = u64::try_from(*offset).unwrap_or_default();
-                let hole = content.is_some_and(|content| content.next_nonzero(from, self.layout()).is_none());
+                let unseen = |at: u64| at >= LAST_PAGE && !self.profile.last_page_sought;
+                let hole = content
+                    .is_some_and(|content| content.next_nonzero(from, self.layout()).is_none_or(unseen));
                 if hole && !self.profile.layout {
                     others.push((Errno::ENXIO, "FS-SEEK-2"));
                 }

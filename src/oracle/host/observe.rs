@@ -105,7 +105,10 @@ fn pieces(name: &CStr, path: &[u8]) -> Done<Vec<Piece>> {
     loop {
         let start = match kernel::lseek(file.0, end, libc::SEEK_DATA) {
             Ok(start) => start,
-            Err(Refused(libc::ENXIO)) => return Ok(pieces),
+            Err(Refused(libc::ENXIO)) => {
+                pieces.extend(last_page(&file, end.cast_unsigned(), path)?);
+                return Ok(pieces);
+            }
             Err(refused) => return Err(while_doing("SEEK_DATA in", path)(refused)),
         };
         let hole = kernel::lseek(file.0, start.cast_signed(), libc::SEEK_HOLE)
@@ -119,6 +122,18 @@ fn pieces(name: &CStr, path: &[u8]) -> Done<Vec<Piece>> {
         }
         pieces.push((start, Bytes(read_exactly(&file, start, hole, path)?)));
     }
+}
+
+/// What the last page holds that a file can have, where the rest after `end` is said to be a hole: tmpfs does not look there.
+fn last_page(file: &Opened, end: u64, path: &[u8]) -> Done<Option<Piece>> {
+    const START: u64 = (1 << 63) - 4096;
+    let size = kernel::lseek(file.0, 0, libc::SEEK_END).map_err(while_doing("SEEK_END in", path))?;
+    let start = START.max(end);
+    if size <= start {
+        return Ok(None);
+    }
+    let piece = read_exactly(file, start, size, path)?;
+    Ok(piece.iter().any(|byte| *byte != 0).then_some((start, Bytes(piece))))
 }
 
 fn read_exactly(file: &Opened, start: u64, end: u64, path: &[u8]) -> Done<Vec<u8>> {

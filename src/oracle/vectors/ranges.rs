@@ -182,6 +182,12 @@ fn seeking() -> Vec<Scenario> {
             .fallocate(1, PUNCH, CHUNK + 10, CHUNK - 20)
             .seek(1, 0, Whence::Data)
             .seek(1, CHUNK as i64, Whence::Hole),
+        scenario("FS-SEEK-3-last-byte", "The last byte that a file can have is data as any other")
+            .open(1, "f", CREATE)
+            .pwrite(1, LARGEST - 1, "x")
+            .seek(1, 0, Whence::Data)
+            .seek(1, LARGEST as i64 - 1, Whence::Data)
+            .seek(1, LARGEST as i64 - 1, Whence::Hole),
     ]
 }
 
