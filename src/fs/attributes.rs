@@ -73,6 +73,9 @@ impl Operation<'_> {
         let mut inode = self.inode(ino)?;
         check_kind(&inode, changes)?;
         self.check_writable()?;
+        if changes.permissions.is_some() && inode.mode.kind() == FileKind::Symlink {
+            return Err(Errno::EOPNOTSUPP.into());
+        }
         check_changes(caller, &inode, changes)?;
         if let Some(atime) = self.state.pending_atimes.get(&ino) {
             inode.atime = *atime;
@@ -160,9 +163,6 @@ fn check_changes(caller: &Caller, inode: &Inode, changes: &SetAttributes) -> Res
 /// What no caller can ask for, of this kind of inode.
 fn check_kind(inode: &Inode, changes: &SetAttributes) -> Result<()> {
     let kind = inode.mode.kind();
-    if changes.permissions.is_some() && kind == FileKind::Symlink {
-        return Err(Errno::EOPNOTSUPP.into());
-    }
     if changes.size.is_some() && kind != FileKind::Regular {
         return Err(if kind == FileKind::Directory { Errno::EISDIR } else { Errno::EINVAL }.into());
     }

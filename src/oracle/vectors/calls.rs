@@ -142,7 +142,9 @@ fn refused() -> Vec<Scenario> {
         ),
         scenario("CALL-11-read-only", "In a database that is only read, every change is EROFS")
             .file("f", "")
+            .symlink("f", "s")
             .reopen(true)
+            .lchmod("s", 0o600)
             .open(1, "f", READ)
             .link_handle(1, "g")
             .access("f", AccessMode::WRITE)
