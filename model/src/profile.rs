@@ -59,6 +59,10 @@ pub struct Profile {
     /// Whether a position stays valid when entries are removed (FS-DIR-4). On tmpfs it is that of the next entry: with that
     /// gone, the entry before may be returned again.
     pub stable_positions: bool,
+    /// Whether a listing that is under way leaves out what was removed, and shows what was renamed by its new name
+    /// (FS-DIR-5). POSIX leaves that open; of a FUSE file system the kernel keeps what it has listed once, and looks for
+    /// changes only where a listing begins (MNT-43).
+    pub listing_follows_changes: bool,
     /// Whether a number of an inode that is gone may come again; FMT-9 forbids it.
     pub inode_numbers_reused: bool,
     /// Whether collapse and insert range are provided; they are refused with EOPNOTSUPP elsewhere, and by the kernel for
@@ -115,6 +119,7 @@ impl Profile {
             directory_order: true,
             replaced_entry_stays: true,
             stable_positions: true,
+            listing_follows_changes: true,
             inode_numbers_reused: false,
             collapse_range: true,
             refused_shift_modifies: false,
@@ -140,6 +145,7 @@ impl Profile {
             atime: AtimePolicy::Unchecked,
             layout: false,
             directory_order: false,
+            listing_follows_changes: false,
             collapse_range: false,
             same_size_modifies: false,
             plain_set_group_id_falls: false,
@@ -197,6 +203,12 @@ impl Profile {
     /// Any file system that POSIX would call one.
     #[must_use]
     pub const fn posix() -> Self {
-        Self { atime: AtimePolicy::Unchecked, directory_links: false, posix_errors: true, ..Self::linux() }
+        Self {
+            atime: AtimePolicy::Unchecked,
+            directory_links: false,
+            listing_follows_changes: false,
+            posix_errors: true,
+            ..Self::linux()
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::{Answer, EntryId, FileSystem, Node, refusal};
 use crate::Errno::{EINVAL, ENOTDIR};
 use crate::bytes::Bytes;
 use crate::outcome::{EntriesPattern, Entry, EntryPattern, Expected};
-use crate::values::{Handle, InodeId, ProcessId, Time};
+use crate::values::{FileKind, Handle, InodeId, ProcessId, Time};
 
 /// How far a listing has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -18,6 +18,17 @@ pub struct Listing {
     returned: Vec<EntryId>,
     /// The entries that were there at the first call and have been ever since; None before the first call.
     throughout: Option<BTreeSet<EntryId>>,
+    /// Every form of an entry since the first call, where a listing need not follow changes; else nothing.
+    forms: BTreeSet<Form>,
+}
+
+/// An entry as it was at some time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Form {
+    id: EntryId,
+    name: Bytes,
+    inode: InodeId,
+    kind: FileKind,
 }
 
 impl Listing {
@@ -32,7 +43,8 @@ impl Listing {
         self.throughout.is_some()
     }
 
-    /// Gives the entries that it has returned, and those that are there, other numbers.
+    /// Gives the entries that it has returned, and those that are there, other numbers. Not their earlier forms: what is
+    /// explored follows changes.
     pub(super) fn renumber(
         &mut self,
         returned: impl Fn(EntryId) -> EntryId,
@@ -86,23 +98,43 @@ impl FileSystem {
             if (again && self.profile.stable_positions) || (!throughout && dentry.id < position) {
                 continue;
             }
-            let list = if !again && throughout { &mut due } else { &mut possible };
+            let changed = listing.forms.iter().any(|form| match form.id == dentry.id {
+                true => form.name != *name || form.inode != dentry.inode,
+                false => form.name == *name,
+            });
+            let list = if !again && throughout && !changed { &mut due } else { &mut possible };
             list.push(pattern(name, dentry.inode));
+        }
+        for Form { id, name, inode, kind } in &listing.forms {
+            let form = EntryPattern { name: name.clone(), inode: *inode, kind: *kind };
+            if !returned.contains(id) && !due.contains(&form) && !possible.contains(&form) {
+                possible.push(form);
+            }
         }
         EntriesPattern { due, possible, most: count, ordered }
     }
 
     /// After every call: what has left a directory was not there throughout, also when it comes back.
     pub(super) fn note_departures(&mut self) {
-        let Self { inodes, descriptions, .. } = self;
+        let Self { inodes, descriptions, profile, .. } = self;
         for description in descriptions.values_mut() {
-            let Some(throughout) = &mut description.listing.throughout else { continue };
+            let Listing { throughout: Some(throughout), forms, .. } = &mut description.listing else {
+                continue;
+            };
             let Some(Node::Directory(directory)) = inodes.get(&description.inode).map(|inode| &inode.node)
             else {
                 continue;
             };
             let present: BTreeSet<EntryId> = directory.entries.values().map(|dentry| dentry.id).collect();
             throughout.retain(|id| present.contains(id));
+            if !profile.listing_follows_changes {
+                forms.extend(directory.entries.iter().map(|(name, dentry)| Form {
+                    id: dentry.id,
+                    name: name.clone(),
+                    inode: dentry.inode,
+                    kind: inodes[&dentry.inode].kind(),
+                }));
+            }
         }
     }
 
@@ -120,6 +152,7 @@ impl FileSystem {
         listing.returned.truncate(after);
         if after == 0 {
             listing.throughout = None;
+            listing.forms.clear();
         }
         Ok(Expected::done())
     }
@@ -130,8 +163,14 @@ impl FileSystem {
             return;
         };
         let Some(directory) = self.directory(inode) else { return };
-        let ids: Vec<EntryId> =
-            entries.iter().filter_map(|entry| Some(directory.entries.get(&entry.name)?.id)).collect();
-        self.description_mut(who, handle).listing.returned.extend(ids);
+        let present = |entry: &Entry| Some(directory.entries.get(&entry.name)?.id);
+        let present: Vec<_> = entries.iter().map(present).collect();
+        let Listing { returned, forms, .. } = &mut self.description_mut(who, handle).listing;
+        for (entry, present) in entries.iter().zip(present) {
+            let mut as_it_was =
+                forms.iter().filter(|form| form.name == entry.name && !returned.contains(&form.id));
+            let id = as_it_was.next().map(|form| form.id).or(present);
+            returned.extend(id);
+        }
     }
 }

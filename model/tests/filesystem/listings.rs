@@ -106,6 +106,25 @@ fn without_an_order_what_came_later_may_be_returned_and_what_stays_must() {
     assert_eq!((names(&pattern.due), names(&pattern.possible)), (vec!["c".to_owned()], vec!["b".to_owned()]));
 }
 
+// spec: MNT-43
+#[test]
+fn a_listing_that_need_not_follow_changes_may_show_entries_as_they_were() {
+    let mut machine = with_files(Profile::mount(), &["a", "b", "c", "d"]);
+    returns(&mut machine, "a");
+    unlink(&mut machine, "b");
+    assert_eq!(machine.rename("c", "e", RenameFlags::empty()), DONE);
+    let shown = |machine: &Machine| {
+        let (pattern, _) = pattern(machine, 9);
+        (names(&pattern.due).join(" "), names(&pattern.possible).join(" "))
+    };
+    assert_eq!(shown(&machine), ("d".to_owned(), "e b c".to_owned()));
+    returns(&mut machine, "c");
+    assert_eq!(shown(&machine), ("d".to_owned(), "b".to_owned()));
+    // From the beginning it is a new listing.
+    assert_eq!(machine.root(Operation::Seekdir { handle: Handle(1), after: 0 }), DONE);
+    assert_eq!(shown(&machine), ("a e d".to_owned(), String::new()));
+}
+
 // spec: FS-DIR-7
 #[test]
 fn only_a_directory_is_listed_and_to_read_it_is_a_read() {

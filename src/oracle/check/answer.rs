@@ -1,7 +1,9 @@
 //! Whether one answer is what one branch of the model allows, and in what it differs (ORA-20).
 
 use agentfs_model::bytes::Bytes;
-use agentfs_model::outcome::{Allowed, EntriesPattern, Entry, Expected, Outcome, RuleId, Statistics};
+use agentfs_model::outcome::{
+    Allowed, EntriesPattern, Entry, EntryPattern, Expected, Outcome, RuleId, Statistics,
+};
 use agentfs_model::values::InodeId;
 
 use super::causes::Causes;
@@ -48,19 +50,34 @@ pub(super) fn differences(allowed: &Allowed, seen: &Outcome, context: &Context<'
 }
 
 /// The inodes that an allowed answer has told the numbers of.
-pub(super) fn numbers(expected: &Expected, seen: &Outcome) -> Vec<(InodeId, u64)> {
+pub(super) fn numbers(expected: &Expected, seen: &Outcome, identities: &Identities) -> Vec<(InodeId, u64)> {
     match (expected, seen) {
         (Expected::Status(pattern), Outcome::Status(status)) => vec![(pattern.inode, status.inode)],
         (Expected::Entries(pattern), Outcome::Entries(entries)) => {
-            let known = pattern.due.iter().chain(&pattern.possible);
-            let told = known.filter_map(|known| {
-                let entry = entries.iter().find(|entry| entry.name == known.name)?;
+            let told = entries.iter().filter_map(|entry| {
+                let known = meant(pattern, entry, identities)?;
                 Some((known.inode, entry.inode))
             });
             told.collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// What may be returned by the name of `entry`. Where that is what stood there at several times, the first that nothing
+/// speaks against, or just the first.
+fn meant<'a>(
+    pattern: &'a EntriesPattern,
+    entry: &Entry,
+    identities: &Identities,
+) -> Option<&'a EntryPattern> {
+    let mut known = pattern.due.iter().chain(&pattern.possible).filter(|known| known.name == entry.name);
+    let first = known.clone().next();
+    let fits = |known: &&EntryPattern| {
+        entry.kind.is_none_or(|kind| kind == known.kind)
+            && identities.contradiction(known.inode, entry.inode).is_none()
+    };
+    known.find(fits).or(first)
 }
 
 fn whole(seen: String, allowed: String, rules: &[RuleId]) -> Difference {
@@ -151,11 +168,12 @@ fn in_entry(
     let differs = |seen: String, allowed: String, rules: &[&'static str]| {
         of_listing(format!("entry {:?}", entry.name), seen, allowed, rules)
     };
-    if before.iter().any(|before| before.name == entry.name) {
+    let known = pattern.due.iter().chain(&pattern.possible).filter(|known| known.name == entry.name);
+    let returned = before.iter().filter(|before| before.name == entry.name);
+    if returned.count() >= known.count().max(1) {
         return vec![differs("returned twice".into(), "once".into(), &["FS-DIR-3"])];
     }
-    let mut known = pattern.due.iter().chain(&pattern.possible);
-    let Some(known) = known.find(|known| known.name == entry.name) else {
+    let Some(known) = meant(pattern, entry, identities) else {
         let allowed = "not there, or returned before".into();
         return vec![differs("returned".into(), allowed, &["FS-DIR-3", "FS-DIR-5"])];
     };

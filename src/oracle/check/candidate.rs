@@ -134,7 +134,7 @@ impl Candidate {
 
     fn follow(&self, branch: Branch, step: u32, call: &Call, seen: &Outcome) -> Self {
         let mut next = self.clone();
-        for (inode, number) in answer::numbers(&branch.allowed.expected, seen) {
+        for (inode, number) in answer::numbers(&branch.allowed.expected, seen, &self.identities) {
             next.identities.learn(inode, number);
         }
         if let (Expected::Status(pattern), Outcome::Status(status)) = (&branch.allowed.expected, seen) {

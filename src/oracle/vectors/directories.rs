@@ -86,6 +86,21 @@ fn changing() -> Vec<Scenario> {
             .file("d/f", "")
             .readdir(1, 10)
             .readdir(1, 10),
+        four(
+            "FS-DIR-5-seen-before",
+            "What was removed is not returned either to who has seen it and goes back",
+        )
+        .readdir(1, 10)
+        .readdir(1, 10)
+        .unlink("d/c")
+        .rename("d/a", "d/z")
+        .seekdir(1, 0)
+        .readdir(1, 1)
+        .readdir(1, 10)
+        .readdir(1, 10)
+        .rmdir("d/b")
+        .seekdir(1, 1)
+        .readdir(1, 10),
         four("FS-DIR-5-two-handles", "Two handles list independently of each other")
             .open(2, "d", FOLDER)
             .readdir(1, 3)
