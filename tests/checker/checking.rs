@@ -124,6 +124,21 @@ fn after_a_step_that_is_not_supported_the_state_is_as_it_was() {
     assert_eq!(desk.checker.unsupported()["mkdir"], 1);
 }
 
+// spec: ORA-20
+#[test]
+fn an_open_that_is_not_supported_may_have_followed_a_symlink() {
+    let mut desk = Desk::new(Profile::linux());
+    desk.done(mkdir("d"));
+    let moved = |desk: &mut Desk| {
+        let mut status = desk.status("d");
+        status.atime = at(1_700_000_500);
+        desk.answered(stat("d"), &Outcome::Status(status))
+    };
+    assert!(moved(&mut desk).is_err());
+    desk.answered(open("s", 1), &Outcome::Unsupported("a device".into())).unwrap();
+    assert!(moved(&mut desk).is_ok());
+}
+
 // spec: ORA-21
 #[test]
 fn a_time_lies_within_the_step_that_set_it_and_stays_what_it_was() {

@@ -45,7 +45,7 @@ impl FileSystem {
             return Err(refusal(EFBIG, "FS-ALLOC-8"));
         }
         if let Err(refused) = self.mode_allowed(inode, mode, (offset, length)) {
-            if refused.errno == EINVAL && self.profile.refused_shift_modifies {
+            if refused.errno != EOPNOTSUPP && self.profile.refused_shift_modifies {
                 self.content_changed(who, inode, now);
             }
             return Err(refused);

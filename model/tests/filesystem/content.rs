@@ -197,6 +197,20 @@ fn fallocate_refuses_in_the_order_of_the_kernel() {
     assert_eq!(all(&mut machine), data("0123456789"));
 }
 
+// spec: CALL-12
+#[test]
+fn on_ext4_a_refused_shift_has_set_the_times_whyever_it_is_refused() {
+    let profile = Profile { chunk_size: 4, largest_file: 100, ..Profile::ext4() };
+    let mut machine = Machine::with(profile);
+    machine.file("f", "0123456789");
+    machine.open("f", BOTH, 1);
+    for (length, errno) in [(3, Errno::EINVAL), (96, Errno::EFBIG)] {
+        let shift = allocate(FallocateMode::INSERT_RANGE, 0, length);
+        assert_eq!(machine.root(shift), refused(errno));
+        assert_eq!(machine.lstat("f").mtime, at(machine.seconds - 1), "{errno:?}");
+    }
+}
+
 // spec: FS-COPY-1, FS-COPY-2
 #[test]
 fn a_copy_ends_with_the_source_and_does_not_meet_itself() {

@@ -49,6 +49,11 @@ const fn is_barrier(operation: &Operation) -> bool {
 }
 
 impl Candidate {
+    /// Access times may have moved.
+    pub(super) fn forget_access_times(&mut self) {
+        Arc::make_mut(&mut self.model).forget_access_times();
+    }
+
     pub(super) fn new(model: FileSystem) -> Self {
         let identities = Identities::new(model.profile().inode_numbers_reused);
         let model = Arc::new(model);

@@ -180,6 +180,10 @@ impl Checker {
         let step = self.step + 1;
         if let Outcome::Unsupported(_) = seen {
             let comparable = self.stays(call, now)?;
+            if matches!(call.operation, Operation::Open { .. }) {
+                // To see that it is a device of the machine, its path was followed.
+                self.candidates.iter_mut().for_each(Candidate::forget_access_times);
+            }
             *self.unsupported.entry(call.operation.name()).or_default() += 1;
             (self.clock, self.step) = (clock, step);
             return Ok(Verdict::Unsupported { comparable });
