@@ -36,7 +36,7 @@ pub struct Protections {
 
 /// The differences that are permitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Profile {
     /// When reads move atime.
     pub atime: AtimePolicy,
@@ -103,6 +103,13 @@ pub struct Profile {
     pub protections: Protections,
     /// Whether refusals may be those that POSIX allows beside Linux's (EEXIST for ENOTEMPTY, EPERM for EISDIR of unlink).
     pub posix_errors: bool,
+}
+
+/// What a trace does not say is as in AgentFS, so that traces stay readable when the profile gains a line.
+impl Default for Profile {
+    fn default() -> Self {
+        Self::agentfs()
+    }
 }
 
 impl Profile {
