@@ -1,7 +1,7 @@
 //! Content of regular files through the interface: who, when, which times, which errors.
 
 use agentfs::Errno;
-use agentfs::types::{Caller, Ino};
+use agentfs::types::{Caller, Ino, Name};
 use agentfs::vfs::{FallocateMode, OpenFlags, SeekTo, Vfs, WriteFlags};
 
 use crate::common::{Fixture, START, errno};
@@ -18,6 +18,16 @@ fn writes_land_where_they_are_aimed_and_append_finds_the_end() {
     assert_eq!(fs.read(file, 6, 100).unwrap(), b"world");
     assert_eq!(fs.read(file, 11, 100).unwrap(), b"");
     assert_eq!(fs.read(file, u64::MAX, 100).unwrap(), b"");
+}
+
+// spec: PATH-9
+#[test]
+fn a_whole_file_leaves_nothing_of_a_longer_one() {
+    let fixture = Fixture::new();
+    let file = fixture.file(Ino::ROOT, "f", b"as long as it was").ino;
+    let name = Name::new(b"f").unwrap();
+    fixture.fs.put(&Caller::root(), Ino::ROOT, &[], name, b"short").unwrap();
+    assert_eq!(fixture.content(file), b"short");
 }
 
 // spec: FS-TIME-3, FS-TIME-7, FS-DATA-5
