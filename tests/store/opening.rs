@@ -1,6 +1,8 @@
 //! What can be opened, what is refused and in which words.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use agentfs::error::DatabaseProblem;
 use agentfs::types::{Caller, Gid, Ino, Uid};
@@ -165,6 +167,33 @@ fn creation_refuses_bad_options_and_existing_files_and_leaves_nothing_behind() {
     let again = AgentFs::create(&path, &Options::default());
     assert_eq!(problem(again), DatabaseProblem::Exists);
     assert!(open(&path).is_ok(), "the existing one is untouched");
+}
+
+// spec: OPEN-6
+#[test]
+fn a_database_whose_name_cannot_be_made_durable_is_not_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let closed = folder.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    // To sync a directory it has to be opened for reading.
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o333)).unwrap();
+    let program = env!("CARGO_BIN_EXE_agentfs");
+    let mut command = match rustix::process::geteuid().is_root() {
+        // Another user, who is bound by permissions.
+        true => {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", "1001", "--regid", "1001", "--clear-groups", program]);
+            command
+        }
+        false => Command::new(program),
+    };
+    let done = command.arg("init").arg(closed.join("agent.db")).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(said.contains("cannot sync"), "{said}");
+    assert_eq!(done.status.code(), Some(7));
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(std::fs::read_dir(&closed).unwrap().count(), 0);
 }
 
 // spec: OPEN-5, FMT-7
