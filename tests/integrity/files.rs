@@ -2,7 +2,10 @@
 //! at them changes nothing.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -222,6 +225,25 @@ fn a_database_with_a_rollback_journal_is_read_unless_it_must_be_rolled_back() {
     assert!(state(copy.path()) == before);
     AgentFs::open(&path, &Options::default()).unwrap().close().unwrap();
     assert_eq!(found(&path), [""; 0]);
+}
+
+// spec: INT-2
+#[test]
+fn a_database_that_may_only_be_read_is_checked_as_any_other() {
+    let (folder, path) = at_rest();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    mode(&path, 0o444);
+    mode(folder.path(), 0o555);
+    let program = env!("CARGO_BIN_EXE_agentfs");
+    let mut command = Command::new(program);
+    if rustix::process::geteuid().is_root() {
+        // Another user, who is bound by permissions.
+        command = Command::new("setpriv");
+        command.args(["--reuid", "1001", "--regid", "1001", "--clear-groups", program]);
+    }
+    let done = command.arg("verify").arg(&path).output().unwrap();
+    mode(folder.path(), 0o755);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 // spec: INT-3, OPEN-2, FMT-3
