@@ -33,8 +33,8 @@ const DRAWN: u64 = 72;
 const LEAST_VIABLE: u64 = 83;
 
 const FILES: [&str; 2] = ["src/fs/**", "src/store/**"];
-const TESTS: [&str; 5] =
-    ["--lib", "--test=filesystem", "--test=store", "--test=integrity", "--test=conformance"];
+const TESTS: [&str; 6] =
+    ["--lib", "--test=filesystem", "--test=store", "--test=integrity", "--test=tools", "--test=conformance"];
 /// Random traces of each test of the conformance suite.
 const CASES: &str = "60";
 /// The tests take 10 s on a quiet machine.
