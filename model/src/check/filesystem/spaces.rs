@@ -143,7 +143,7 @@ fn open_files(extent: Extent) -> Space {
     let sightings = &[Sighting::NamelessOpenFile, Sighting::NamelessGrows, Sighting::NamelessRefused];
     let space = space("open files", without_order(), by(ROOT, operations), sightings);
     let bounds = Bounds { size: 2, ..space.bounds };
-    Space { bounds, floor: extent.choose(179_000, 1), ..space }
+    Space { bounds, floor: extent.choose(179_000, 1_600_000), ..space }
 }
 
 /// Directories that are removed while they are open, where ".." of one that is gone is remembered.
@@ -237,7 +237,7 @@ fn permissions(extent: Extent) -> Space {
     let calls = [by(ROOT, root), by(USER, user)].concat();
     let space = space("permissions", without_order(), calls, sightings);
     let bounds = Bounds { inodes: 4, size: 1, listed: 0 };
-    Space { bounds, floor: extent.choose(61_000, 1), ..space }
+    Space { bounds, floor: extent.choose(61_000, 2_245_000), ..space }
 }
 
 /// The bytes of two open files that are stored inline or in chunks of two bytes.
@@ -279,7 +279,7 @@ fn content(extent: Extent) -> Space {
     };
     let space = space("content", profile, by(ROOT, operations), sightings);
     let bounds = Bounds { size: extent.choose(6, 5) as u64, ..space.bounds };
-    Space { prelude: by(ROOT, prelude), bounds, floor: extent.choose(12_000, 1), ..space }
+    Space { prelude: by(ROOT, prelude), bounds, floor: extent.choose(12_000, 784_000), ..space }
 }
 
 fn listing_calls(names: &'static [&'static str]) -> Vec<Operation> {
@@ -300,7 +300,7 @@ fn listing(extent: Extent) -> Space {
     let space = space("listing", Profile::agentfs(), by(ROOT, operations), LISTING_SIGHTINGS);
     let bounds = Bounds { inodes: extent.choose(5, 6), size: 0, listed: extent.choose(4, 5) };
     let prelude = by(ROOT, [open("/", OpenFlags::READ, 1)]);
-    Space { prelude, bounds, floor: extent.choose(8_900, 1), ..space }
+    Space { prelude, bounds, floor: extent.choose(8_900, 5_570_000), ..space }
 }
 
 /// The same without an order, where an entry that is put in place of another may be a new one.
@@ -311,7 +311,7 @@ fn unordered_listing(extent: Extent) -> Space {
     let space = space("listing without order", profile, by(ROOT, operations), LISTING_SIGHTINGS);
     let bounds = Bounds { inodes: extent.choose(5, 6), size: 0, listed: extent.choose(4, 5) };
     let prelude = by(ROOT, [open("/", OpenFlags::READ, 1)]);
-    Space { prelude, bounds, floor: extent.choose(7_200, 1), ..space }
+    Space { prelude, bounds, floor: extent.choose(7_200, 109_000), ..space }
 }
 
 /// Which calls touch which times: every time is that of the beginning or that of a call.
@@ -347,5 +347,5 @@ fn times(extent: Extent) -> Space {
     let space = space("times", without_order(), by(ROOT, operations), sightings);
     let prelude = by(ROOT, [mkdir("a", 0o777), symlink("a", "b")]);
     let bounds = Bounds { inodes: 4, size: 1, listed: 0 };
-    Space { prelude, bounds, times: true, floor: extent.choose(16_000, 1), ..space }
+    Space { prelude, bounds, times: true, floor: extent.choose(16_000, 1_190_000), ..space }
 }
