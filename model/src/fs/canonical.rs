@@ -19,6 +19,8 @@ impl FileSystem {
     ///   larger, in the whole state, since a rename takes an entry's number to another directory; and between which two
     ///   of them a place is that a listing has passed, and whose entry is gone.
     /// * where they have none, which entries a listing under way has returned, and which were there throughout.
+    ///
+    /// Not for profiles whose listings need not follow changes: these remember entries as they were, for ever.
     #[must_use]
     pub fn canonical(mut self) -> Self {
         self.forget_parents_of_removed();
