@@ -55,15 +55,16 @@ pub(super) fn at(mountpoint: &Path) -> Result<Option<Entry>> {
 /// hyphen vary in number.
 fn parse(line: &[u8]) -> Option<Entry> {
     let mut fields = line.split(|&byte| byte == b' ');
-    let text = |field: &[u8]| String::from_utf8(field.to_vec()).ok();
-    let id = text(fields.next()?)?.parse().ok()?;
-    let minor = text(fields.nth(1)?)?.split_once(':')?.1.parse().ok()?;
+    // Options can name paths, which are any bytes.
+    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let id = text(fields.next()?).parse().ok()?;
+    let minor = text(fields.nth(1)?).split_once(':')?.1.parse().ok()?;
     let mountpoint = PathBuf::from(OsString::from_vec(unescape(fields.nth(1)?)));
-    let options = text(fields.next()?)?;
+    let options = text(fields.next()?);
     fields.find(|&field| field == b"-")?;
-    let kind = text(fields.next()?)?;
+    let kind = text(fields.next()?);
     let source = OsString::from_vec(unescape(fields.next()?));
-    let super_options = text(fields.next()?)?;
+    let super_options = text(fields.next()?);
     let read_only =
         [options, super_options].iter().any(|options| options.split(',').any(|option| option == "ro"));
     Some(Entry { id, minor, mountpoint, read_only, kind, source })
@@ -106,6 +107,13 @@ mod tests {
         assert_eq!(entry.mountpoint, Path::new("/mnt/a b\\c"));
         assert_eq!(entry.source, "/data/x\ty.db");
         assert!(entry.read_only);
+    }
+
+    // spec: MNT-36
+    #[test]
+    fn a_mount_whose_options_are_no_text_is_read_as_any_other() {
+        let line = b"97 29 0:51 / /mnt rw - overlay overlay ro,lowerdir=/data/caf\xe9";
+        assert!(parse(line).unwrap().read_only);
     }
 
     // spec: MNT-36
