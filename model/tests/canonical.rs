@@ -167,6 +167,6 @@ fn where_a_removed_directory_was_is_forgotten_unless_it_leads_there() {
     let both = |profile: &Profile| ["e", "d/e"].map(|path| removed(profile.clone(), path));
     let [above, below] = both(&Profile::agentfs());
     assert_eq!(above, below);
-    let [above, below] = both(&Profile::mount());
+    let [above, below] = both(&Profile { parent_of_removed: true, ..Profile::agentfs() });
     assert_ne!(above, below);
 }

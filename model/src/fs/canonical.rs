@@ -21,8 +21,15 @@ impl FileSystem {
     /// * where they have none, which entries a listing under way has returned, and which were there throughout.
     ///
     /// Not for profiles whose listings need not follow changes: these remember entries as they were, for ever.
+    ///
+    /// # Panics
+    /// With such a profile.
     #[must_use]
     pub fn canonical(mut self) -> Self {
+        assert!(
+            self.profile.listing_follows_changes,
+            "a state that remembers what was has no canonical form"
+        );
         self.forget_parents_of_removed();
         let order = self.inodes_as_met();
         if !order.iter().copied().eq((InodeId::ROOT.0..).map(InodeId).take(order.len())) {
