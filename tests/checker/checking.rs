@@ -3,7 +3,7 @@
 use agentfs::oracle::check::{Checker, Difference, Moment, Rejection, example};
 use agentfs::oracle::{Observed, Tree};
 use agentfs_model::Errno;
-use agentfs_model::call::{Call, OpenFlags, Operation, RenameFlags};
+use agentfs_model::call::{Call, Object, OpenFlags, Operation, RenameFlags};
 use agentfs_model::outcome::{Entry, Expected, Outcome, Status};
 use agentfs_model::profile::Profile;
 use agentfs_model::trace::{RootSetting, Setting};
@@ -83,7 +83,7 @@ fn open(path: &str, handle: u32) -> Operation {
 }
 
 fn stat(path: &str) -> Operation {
-    let object = agentfs_model::call::Object::Path { path: path.into(), follow: true };
+    let object = Object::Path { path: path.into(), follow: true };
     Operation::Stat { object }
 }
 
@@ -128,15 +128,17 @@ fn after_a_step_that_is_not_supported_the_state_is_as_it_was() {
 #[test]
 fn an_open_that_is_not_supported_may_have_followed_a_symlink() {
     let mut desk = Desk::new(Profile::linux());
-    desk.done(mkdir("d"));
-    let moved = |desk: &mut Desk| {
-        let mut status = desk.status("d");
+    desk.done(mkdir("d")).done(Operation::Symlink { target: "f".into(), path: "s".into() });
+    let moved = |desk: &mut Desk, path: &str| {
+        let look = Operation::Stat { object: Object::Path { path: path.into(), follow: false } };
+        let Outcome::Status(mut status) = desk.right(&look) else { panic!("no status of {path}") };
         status.atime = at(1_700_000_500);
-        desk.answered(stat("d"), &Outcome::Status(status))
+        desk.answered(look, &Outcome::Status(status))
     };
-    assert!(moved(&mut desk).is_err());
+    assert!(moved(&mut desk, "s").is_err());
     desk.answered(open("s", 1), &Outcome::Unsupported("a device".into())).unwrap();
-    assert!(moved(&mut desk).is_ok());
+    assert!(moved(&mut desk, "s").is_ok());
+    assert!(moved(&mut desk, "d").is_err(), "nothing else has moved");
 }
 
 // spec: ORA-21

@@ -3,7 +3,7 @@
 use super::{FileSystem, Node};
 use crate::bytes::Bytes;
 use crate::outcome::StatusPattern;
-use crate::values::{InodeId, Time};
+use crate::values::{FileKind, InodeId, Time};
 
 /// What an object holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,13 @@ impl FileSystem {
     /// Forgets the access times of everything that has a path: after a crash they may be older (DUR-12).
     pub fn forget_access_times(&mut self) {
         for inode in self.inodes.values_mut() {
+            inode.atime = Time::Unknown;
+        }
+    }
+
+    /// Forgets the access times of symlinks: somebody may have followed them beside the calls of the trace.
+    pub fn forget_followed_symlinks(&mut self) {
+        for inode in self.inodes.values_mut().filter(|inode| inode.kind() == FileKind::Symlink) {
             inode.atime = Time::Unknown;
         }
     }

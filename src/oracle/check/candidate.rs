@@ -49,9 +49,9 @@ const fn is_barrier(operation: &Operation) -> bool {
 }
 
 impl Candidate {
-    /// Access times may have moved.
-    pub(super) fn forget_access_times(&mut self) {
-        Arc::make_mut(&mut self.model).forget_access_times();
+    /// Symlinks may have been followed.
+    pub(super) fn forget_followed_symlinks(&mut self) {
+        Arc::make_mut(&mut self.model).forget_followed_symlinks();
     }
 
     pub(super) fn new(model: FileSystem) -> Self {

@@ -182,7 +182,7 @@ impl Checker {
             let comparable = self.stays(call, now)?;
             if matches!(call.operation, Operation::Open { .. }) {
                 // To see that it is a device of the machine, its path was followed.
-                self.candidates.iter_mut().for_each(Candidate::forget_access_times);
+                self.candidates.iter_mut().for_each(Candidate::forget_followed_symlinks);
             }
             *self.unsupported.entry(call.operation.name()).or_default() += 1;
             (self.clock, self.step) = (clock, step);
